@@ -1,0 +1,119 @@
+"""Referee evaluates AI agents: their words and their tool calls.
+
+Names are loaded when they are first used, so that `import referee` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from referee import checks, scorers
+    from referee.errors import (
+        InvalidScoreError,
+        JudgeError,
+        MissingExtraError,
+        OptionError,
+        ReadError,
+        RefereeError,
+        ScoreCheckError,
+    )
+    from referee.filtering import filter_run
+    from referee.formats import read_runs, to_run
+    from referee.items import Item, Turn
+    from referee.loading import load_scorer
+    from referee.messages import File, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+    from referee.pipeline import Scorer, as_scorer, create_scorer
+    from referee.runs import Run, Usage
+    from referee.scores import Score
+    from referee.steps import PromptStep, Results, not_scorable
+    from referee.trajectory import Step, Trajectory
+
+#: Where each public name lives.
+_HOME = {
+    "File": "messages",
+    "InvalidScoreError": "errors",
+    "Item": "items",
+    "JudgeError": "errors",
+    "Message": "messages",
+    "MissingExtraError": "errors",
+    "Opaque": "messages",
+    "OptionError": "errors",
+    "PromptStep": "steps",
+    "ReadError": "errors",
+    "Reasoning": "messages",
+    "RefereeError": "errors",
+    "Results": "steps",
+    "Run": "runs",
+    "Score": "scores",
+    "ScoreCheckError": "errors",
+    "Scorer": "pipeline",
+    "Step": "trajectory",
+    "Text": "messages",
+    "ToolCall": "messages",
+    "ToolResult": "messages",
+    "Trajectory": "trajectory",
+    "Turn": "items",
+    "Usage": "runs",
+    "as_scorer": "pipeline",
+    "create_scorer": "pipeline",
+    "filter_run": "filtering",
+    "load_scorer": "loading",
+    "not_scorable": "steps",
+    "read_runs": "formats",
+    "to_run": "formats",
+}
+_SUBPACKAGES = ("checks", "scorers")
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "File",
+    "InvalidScoreError",
+    "Item",
+    "JudgeError",
+    "Message",
+    "MissingExtraError",
+    "Opaque",
+    "OptionError",
+    "PromptStep",
+    "ReadError",
+    "Reasoning",
+    "RefereeError",
+    "Results",
+    "Run",
+    "Score",
+    "ScoreCheckError",
+    "Scorer",
+    "Step",
+    "Text",
+    "ToolCall",
+    "ToolResult",
+    "Trajectory",
+    "Turn",
+    "Usage",
+    "as_scorer",
+    "checks",
+    "create_scorer",
+    "filter_run",
+    "load_scorer",
+    "not_scorable",
+    "read_runs",
+    "scorers",
+    "to_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"referee.{name}")
+    if name in _HOME:
+        value = getattr(import_module(f"referee.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'referee' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

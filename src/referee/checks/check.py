@@ -1,0 +1,80 @@
+"""How a check becomes a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from referee.errors import OptionError
+from referee.pipeline import Scorer, Verdict
+from referee.runs import Run
+
+PASSED = 1.0
+FAILED = 0.0
+
+
+def check(
+    name: str,
+    judge_run: Callable[[Run], Verdict],
+    *,
+    options: dict[str, Any],
+    defaults: dict[str, Any] | None = None,
+    id: str | None = None,
+    description: str,
+) -> Scorer[None, None]:
+    """A scorer of one function that gives a number and its reason.
+
+    Args:
+        name: The name in `referee.checks`; its reference id is `check-` and the name with hyphens.
+        judge_run: The function.
+        options: The check's own options; those that equal `defaults` are left out of its specification.
+        defaults: The defaults of the options.
+        id: Another id than the reference's.
+        description: What it asserts, in one line.
+    """
+    given = {
+        key: value for key, value in options.items() if key not in (defaults or {}) or (defaults or {})[key] != value
+    }
+    return Scorer(
+        id=id or f"check-{name.replace('_', '-')}",
+        description=description,
+        kind=f"checks.{name}",
+        options=given,
+        fast=judge_run,
+    )
+
+
+def require_text(check_name: str, option: str, value: Any) -> str:
+    """The value, if it is a string.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if not isinstance(value, str):
+        raise OptionError(f"checks.{check_name}: {option} must be a string, not {type(value).__name__}")
+    return value
+
+
+def require_count(check_name: str, option: str, value: Any, *, least: int = 0) -> int:
+    """The value, if it is a whole number of at least `least`.
+
+    Raises:
+        OptionError: It is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OptionError(f"checks.{check_name}: {option} must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def quoted(text: str, most: int = 80) -> str:
+    """The text in double quotes on one line, shortened in the middle with its length when it is long.
+
+    Example:
+        >>> quoted("sunny"), quoted("x" * 200, 10)
+        ('"sunny"', '"xxxxx…xxxxx" (200 characters)')
+    """
+    line = text.replace("\n", "\\n")
+    if len(line) <= most:
+        return f'"{line}"'
+    half = most // 2
+    return f'"{line[:half]}…{line[-half:]}" ({len(text):,} characters)'

@@ -1,0 +1,241 @@
+"""Checks on the tool calls of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from referee.checks.check import FAILED, PASSED, check, require_count, require_text
+from referee.errors import OptionError
+from referee.messages import ToolCall
+from referee.pipeline import Scorer, Verdict
+from referee.runs import Run
+
+_UNFINISHED = frozenset({"call", "partial"})
+
+
+def called_tool(name: str, times: int = 1, *, id: str | None = None) -> Scorer[None, None]:
+    """The tool was called at least `times` times.
+
+    Args:
+        name: The tool.
+        times: The least number of calls.
+        id: Another id than `check-called-tool`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Raises:
+        OptionError: `name` is no string, or `times` no whole number.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run, create_test_message, create_tool_invocation
+        >>> message = create_test_message(role="assistant", tool_invocations=[create_tool_invocation(tool_name="search")])
+        >>> called_tool("search").run_sync(create_agent_test_run(output=[message])).score
+        1.0
+    """
+    require_text("called_tool", "name", name)
+    require_count("called_tool", "times", times)
+
+    def judge_run(run: Run) -> Verdict:
+        count = run.tool_names.count(name)
+        if count >= times:
+            return PASSED, f"{name} was called {_times(count)}"
+        return (
+            FAILED,
+            f"{name} was called {_times(count)}, expected at least {times}; called: {_listed(run.tool_names)}",
+        )
+
+    return check(
+        "called_tool",
+        judge_run,
+        options={"name": name, "times": times},
+        defaults={"times": 1},
+        id=id,
+        description=f"The tool {name} was called" + (f" at least {times} times." if times != 1 else "."),
+    )
+
+
+def did_not_call(name: str, *, id: str | None = None) -> Scorer[None, None]:
+    """The tool was never called.
+
+    Args:
+        name: The tool.
+        id: Another id than `check-did-not-call`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Raises:
+        OptionError: `name` is no string.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run
+        >>> did_not_call("delete_user").run_sync(create_agent_test_run(output="Done.")).score
+        1.0
+    """
+    require_text("did_not_call", "name", name)
+    passed: Verdict = (PASSED, f"{name} was not called")
+
+    def judge_run(run: Run) -> Verdict:
+        names = run.tool_names
+        return passed if name not in names else (FAILED, f"{name} was called {_times(names.count(name))}")
+
+    return check(
+        "did_not_call", judge_run, options={"name": name}, id=id, description=f"The tool {name} was not called."
+    )
+
+
+def tool_order(expected: Sequence[str], *, id: str | None = None) -> Scorer[None, None]:
+    """The tools were called in this order; other calls may stand between them. An empty order passes.
+
+    Args:
+        expected: Tool names.
+        id: Another id than `check-tool-order`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Raises:
+        OptionError: `expected` is no list of strings.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run
+        >>> tool_order(["search", "summarize"]).run_sync(create_agent_test_run(output="No tools.")).reason
+        'search was not called; expected: search, summarize; called: none'
+    """
+    wanted = require_names("tool_order", "expected", expected)
+    passed: Verdict = (PASSED, f"called in order: {_listed(wanted)}")
+
+    def judge_run(run: Run) -> Verdict:
+        names = iter(run.tool_names)
+        for place, name in enumerate(wanted):
+            if name not in names:
+                after = f" after {wanted[place - 1]}" if place else ""
+                return (
+                    FAILED,
+                    f"{name} was not called{after}; expected: {_listed(wanted)}; called: {_listed(run.tool_names)}",
+                )
+        return passed
+
+    return check(
+        "tool_order",
+        judge_run,
+        options={"expected": list(wanted)},
+        id=id,
+        description=f"Tools were called in order: {_listed(wanted)}.",
+    )
+
+
+def max_tool_calls(max: int, *, id: str | None = None) -> Scorer[None, None]:
+    """At most `max` tool calls were made.
+
+    Args:
+        max: The greatest number of calls.
+        id: Another id than `check-max-tool-calls`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Raises:
+        OptionError: `max` is no whole number of at least 0.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run
+        >>> max_tool_calls(5).run_sync(create_agent_test_run(output="Done.")).score
+        1.0
+    """
+    require_count("max_tool_calls", "max", max)
+
+    def judge_run(run: Run) -> Verdict:
+        count = len(run.tool_calls)
+        if count <= max:
+            return PASSED, f"{count} tool calls, at most {max} allowed"
+        return FAILED, f"{count} tool calls, at most {max} allowed: {_listed(run.tool_names)}"
+
+    return check(
+        "max_tool_calls", judge_run, options={"max": max}, id=id, description=f"At most {max} tool calls were made."
+    )
+
+
+def used_no_tools(*, id: str | None = None) -> Scorer[None, None]:
+    """No tool was called.
+
+    Args:
+        id: Another id than `check-used-no-tools`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run
+        >>> used_no_tools().run_sync(create_agent_test_run(output="Hello.")).score
+        1.0
+    """
+
+    def judge_run(run: Run) -> Verdict:
+        if not run.tool_calls:
+            return PASSED, "no tool was called"
+        return FAILED, f"{len(run.tool_calls)} tool calls: {_listed(run.tool_names)}"
+
+    return check("used_no_tools", judge_run, options={}, id=id, description="No tool was called.")
+
+
+def no_tool_errors(*, id: str | None = None) -> Scorer[None, None]:
+    """No tool invocation failed or stayed unfinished.
+
+    An invocation fails in state `error`, with the error flag, or with a truthy `error` or `isError` in an object
+    result; it is unfinished in state `call` or `partial`. A failure told only in a text result is not seen.
+
+    Args:
+        id: Another id than `check-no-tool-errors`.
+
+    Returns:
+        A scorer that gives 1 or 0.
+
+    Example:
+        >>> from referee.testing import create_agent_test_run
+        >>> no_tool_errors().run_sync(create_agent_test_run(output="Hello.")).score
+        1.0
+    """
+    passed: Verdict = (PASSED, "no tool call failed")
+
+    def judge_run(run: Run) -> Verdict:
+        for call in run.invocations:
+            if call.state in _UNFINISHED or call.failed:
+                bad = [call for call in run.invocations if call.state in _UNFINISHED or call.failed]
+                return FAILED, "; ".join(_trouble(call) for call in bad[:5]) + (
+                    f"; and {len(bad) - 5} more" if len(bad) > 5 else ""
+                )
+        return passed
+
+    return check(
+        "no_tool_errors", judge_run, options={}, id=id, description="No tool call failed or stayed unfinished."
+    )
+
+
+def _trouble(call: ToolCall) -> str:
+    name = call.name or "a tool without a name"
+    if call.failed:
+        return f"{name} failed" + (f": {call.error}" if call.error else "")
+    return f"{name} has no result" if call.state == "call" else f"the arguments of {name} were never completed"
+
+
+def require_names(check_name: str, option: str, value: Sequence[str]) -> tuple[str, ...]:
+    """The value as a tuple, if it is a list of strings.
+
+    Raises:
+        OptionError: It is not; a single string is not taken for a list of letters.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(name, str) for name in value):
+        raise OptionError(f"checks.{check_name}: {option} must be a list of tool names, not {value!r}")
+    return tuple(value)
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    if not names:
+        return "none"
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

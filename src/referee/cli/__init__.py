@@ -1,0 +1,57 @@
+"""The command line. Each command is a module of its own, loaded when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from referee import __version__
+from referee.errors import RefereeError
+
+#: Each command's function, as `module:function`, and its one line of help.
+COMMANDS = {
+    "convert": ("referee.cli.convert:convert", "Turn recorded runs of any readable format into Referee's JSON Lines."),
+    "score": ("referee.cli.score:score", "Score recorded runs."),
+    "scorers": ("referee.cli.scorers:scorers", "List the scorers, or explain one."),
+    "show": ("referee.cli.show:show", "Print one run as a readable conversation."),
+}
+
+#: Exit codes, the first that applies.
+EXIT_USAGE = 2
+EXIT_FAILED = 1
+EXIT_INCOMPLETE = 3
+
+
+class _Commands(click.Group):
+    """Loads a command's module when the command is called, so that `referee --help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), function)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except RefereeError as error:
+            click.echo(f"referee: {error}", err=True)
+            ctx.exit(EXIT_USAGE)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="referee")
+def main() -> None:
+    """Evaluate AI agents: their words and their tool calls.
+
+    Example: referee score runs.jsonl --scorer checks.no_tool_errors
+    """

@@ -1,0 +1,215 @@
+"""One scorer at work on one run: calls the steps in order and turns every outcome into a `Score`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from referee.errors import InvalidScoreError
+from referee.loops import run_coroutine
+from referee.runs import Run
+from referee.scores import JudgeUsage, Score, StepError, Unscored
+from referee.steps import Asker, Consultation, FunctionStep, NotScorable, PromptStep, Results
+
+T = TypeVar("T")
+
+
+class Plan(Protocol):
+    """What an execution needs to know of a scorer."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def range(self) -> tuple[float, float]: ...
+    @property
+    def lower_is_better(self) -> bool: ...
+    @property
+    def prepare_run(self) -> Callable[[Run], Run] | None: ...
+    @property
+    def steps(self) -> Mapping[str, PromptStep[Any] | FunctionStep]: ...
+
+
+class _Stop(Exception):  # noqa: N818 - ends the loop, is no error
+    """Ends an execution early: the outcome is already in its fields."""
+
+
+class Execution:
+    """One scorer at work on one run."""
+
+    def __init__(self, scorer: Plan, run: Run, asker: Asker | None) -> None:
+        self.scorer = scorer
+        self.run = run
+        self.asker = asker
+        self.results: Results[Any, Any] = Results()
+        self.fields: dict[str, Any] = {}
+        self.usage: dict[str, JudgeUsage] = {}
+
+    def run_plain(self) -> Score:
+        """Run steps that are all plain functions, without an event loop."""
+        try:
+            self._prepare()
+            for name, step in self.scorer.steps.items():
+                assert isinstance(step, FunctionStep)
+                try:
+                    value = step.call(self.run, self.results)
+                    if inspect.isawaitable(value):
+                        value = run_coroutine(_awaited(value))
+                except NotScorable as nothing:
+                    value = nothing
+                except Exception as error:
+                    self._fail(name, error)
+                    continue
+                self._accept(name, value)
+        except _Stop:
+            pass
+        return self._score()
+
+    async def run_async(self) -> Score:
+        """Run the steps, asking the judge where one is asked."""
+        try:
+            self._prepare()
+            for name, step in self.scorer.steps.items():
+                consultation = Consultation(self._asker_of(step))
+                self.results.judge = consultation
+                try:
+                    value = await self._ask(step, consultation)
+                except NotScorable as nothing:
+                    value = nothing
+                except Exception as error:
+                    self._record(name, consultation)
+                    self._fail(name, error)
+                    continue
+                self._record(name, consultation)
+                self._accept(name, value)
+        except _Stop:
+            pass
+        return self._score()
+
+    async def _ask(self, step: Any, consultation: Consultation) -> Any:
+        if isinstance(step, PromptStep):
+            return await consultation.ask(step.create_prompt(self.run, self.results), step.returns)
+        value = step.call(self.run, self.results)
+        return await value if inspect.isawaitable(value) else value
+
+    def _asker_of(self, step: Any) -> Asker | None:
+        own = step.judge if isinstance(step, PromptStep) else None
+        return self.asker if own is None else resolve_judge(own)
+
+    def _prepare(self) -> None:
+        if self.scorer.prepare_run is None:
+            return
+        try:
+            self.run = self.scorer.prepare_run(self.run)
+        except Exception as error:
+            self._fail("prepare_run", error)
+
+    def _record(self, name: str, consultation: Consultation) -> None:
+        if consultation.prompts:
+            self.fields[f"{name}_prompt"] = "\n\n".join(consultation.prompts)
+        if consultation.usage is not None:
+            self.usage[name] = consultation.usage
+
+    def _fail(self, name: str, error: Exception) -> None:
+        if name == "generate_reason":
+            self.fields["reason_error"] = step_error(name, error)
+            return
+        self.fields["error"] = step_error(name, error)
+        raise _Stop
+
+    def _accept(self, name: str, value: Any) -> None:
+        if isinstance(value, NotScorable):
+            if name != "generate_reason":
+                self.fields["not_scorable"] = Unscored(name, value.reason)
+                raise _Stop
+        elif name == "generate_score":
+            self._accept_score(value)
+        elif name == "generate_reason":
+            self.fields["reason"] = None if value is None else str(value)
+        else:
+            self.fields[f"{name}_step_result"] = value
+            setattr(self.results, f"{name}_step_result", value)
+
+    def _accept_score(self, value: Any) -> None:
+        if isinstance(value, Score):
+            self.fields.update(
+                {
+                    field: getattr(value, field)
+                    for field in ("score", "reason", "not_scorable", "error", "details")
+                    if getattr(value, field) is not None
+                }
+            )
+            if value.score is None:
+                raise _Stop
+            value = value.score
+        try:
+            self.fields["score"] = self.results.score = valid_score(value, self.scorer)
+        except InvalidScoreError as error:
+            self.fields.pop("score", None)
+            self._fail("generate_score", error)
+
+    def _score(self) -> Score:
+        if self.usage:
+            self.fields["judge"] = self.usage
+        return outcome(self.scorer, self.run, **self.fields)
+
+
+async def _awaited(value: Awaitable[T]) -> T:
+    return await value
+
+
+def valid_score(value: Any, scorer: Plan) -> float:
+    """The value as a float, if it is a finite number in the scorer's range; a boolean is 1 or 0.
+
+    Raises:
+        InvalidScoreError: It is not.
+    """
+    if isinstance(value, bool):
+        return 1.0 if value else 0.0
+    if not isinstance(value, (int, float)):
+        try:
+            value = float(value.item())  # a NumPy scalar
+        except (AttributeError, TypeError, ValueError):
+            raise InvalidScoreError(f"generate_score gave {type(value).__name__}, not a number") from None
+    low, high = scorer.range
+    if not low <= value <= high:
+        raise out_of_range(value, scorer)
+    return float(value)
+
+
+def out_of_range(value: float, scorer: Plan) -> InvalidScoreError:
+    """The error of a number that the scorer cannot give."""
+    low, high = scorer.range
+    return InvalidScoreError(f"generate_score gave {value!r}, which is not in the range {low:g} to {high:g}")
+
+
+def step_error(step: str, error: Exception) -> StepError:
+    """The record of a failed step; of a judge's failure with the raw reply."""
+    return StepError(step, type(error).__name__, str(error), getattr(error, "raw_reply", None))
+
+
+def outcome(scorer: Plan, run: Run, **fields: Any) -> Score:
+    """A `Score` with the scorer's and the run's identity filled in."""
+    return Score(
+        run.id,
+        scorer.id,
+        scorer_version=scorer.version,
+        range=scorer.range,
+        lower_is_better=scorer.lower_is_better,
+        **fields,
+    )
+
+
+def resolve_judge(judge: Asker | str | None) -> Asker:
+    """The judge itself, or the one that a model's name or the environment (`REFEREE_MODEL`) stands for.
+
+    Raises:
+        OptionError: `None`, and `REFEREE_MODEL` is not set.
+    """
+    if judge is None or isinstance(judge, str):
+        from referee.judge import judge_for
+
+        return judge_for(judge)
+    return judge

@@ -1,0 +1,126 @@
+"""Readers: from files, bytes or Python objects to runs.
+
+A format is a module with `NAME`, `TITLE`, `detect(record)` and `decode(record, turns)`; `decode_line(line, turns)` is
+an optional fast way for JSON Lines. To add one, write its module and add its line to `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from referee.errors import OptionError, ReadError
+from referee.formats.decoded import Counts, Decoded, Turns
+from referee.runs import Run
+
+#: Every format's module, in the order in which they are tried; the first that recognises a record reads it.
+FORMATS = {
+    "referee": "referee.formats.referee_runs",
+    "mastra": "referee.formats.mastra",
+    "openai_chat": "referee.formats.openai_chat",
+}
+
+__all__ = ["FORMATS", "Counts", "Decoded", "Format", "Turns", "detect_format", "get_format", "read_runs", "to_run"]
+
+
+class Format(Protocol):
+    """The shape of a format's module."""
+
+    NAME: str
+    TITLE: str
+
+    def detect(self, record: Any) -> bool:
+        """Whether this format recognises a decoded record."""
+        ...
+
+    def decode(self, record: Any, turns: Turns = "all") -> Decoded:
+        """Read a decoded record."""
+        ...
+
+
+def get_format(name: str) -> Format:
+    """The format of this name.
+
+    Raises:
+        OptionError: There is none.
+    """
+    if name not in FORMATS:
+        raise OptionError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
+    module: Any = import_module(FORMATS[name])
+    return module  # type: ignore[no-any-return]
+
+
+def detect_format(record: Any) -> Format | None:
+    """The first format that recognises a decoded record, or `None`."""
+    for name in FORMATS:
+        candidate = get_format(name)
+        if candidate.detect(record):
+            return candidate
+    return None
+
+
+def to_run(obj: Any, format: str | None = None, *, turns: Turns = "all") -> Run:
+    """Make a run of a Python object: a list of messages, or a record in any readable shape.
+
+    Args:
+        obj: The object. A `Run` is returned as it is.
+        format: The format's name; detected when `None`.
+        turns: How a flat conversation becomes a run: `all` or `last`.
+
+    Returns:
+        The run. What the reader noticed is in its `warnings`.
+
+    Raises:
+        ReadError: The object is in no known format, or holds more or fewer than one run.
+        OptionError: There is no such format.
+
+    Example:
+        >>> run = to_run([{"role": "user", "content": "Weather?"}, {"role": "assistant", "content": "Sunny."}])
+        >>> run.output_text
+        'Sunny.'
+    """
+    if isinstance(obj, Run):
+        return obj
+    chosen = get_format(format) if format else detect_format(obj)
+    if chosen is None:
+        raise ReadError(f"this {type(obj).__name__} is in no known format; the formats are: {', '.join(FORMATS)}")
+    runs = chosen.decode(obj, turns).runs
+    if len(runs) != 1:
+        raise ReadError(f"expected one run and found {len(runs)}: use read_runs")
+    return runs[0]
+
+
+def read_runs(
+    source: str | Path | IO[bytes] | Iterable[Any],
+    format: str | None = None,
+    *,
+    turns: Turns = "all",
+    on_error: str = "warn",
+    max_line_bytes: int = 32 * 1024 * 1024,
+) -> Any:
+    """Iterate over the runs of a file, a folder, a glob, a binary stream, or an iterable of records.
+
+    Nothing is lost in silence: a line that can't be read is listed in `errors` of the returned reader, and its
+    `counts` say what was received and what was kept.
+
+    Args:
+        source: A path (`.gz` and `.zst` are unpacked; a folder is walked; `*` and `?` match names; `-` is standard
+            input), a binary stream, or an iterable of decoded records.
+        format: The format's name; detected record by record when `None`.
+        turns: How a flat conversation becomes runs: `all`, `last` or `split`.
+        on_error: `warn` goes on and gives one Python warning at the end; `raise` stops at the first bad line;
+            `collect` goes on and only fills `errors`.
+        max_line_bytes: A longer line is an error of that line.
+
+    Returns:
+        A `referee.formats.sources.RunReader`.
+
+    Raises:
+        ReadError: The source does not exist or holds nothing; with `on_error="raise"` also for a bad line.
+        OptionError: There is no such format.
+    """
+    from referee.formats.sources import RunReader
+
+    return RunReader(source, format, turns=turns, on_error=on_error, max_line_bytes=max_line_bytes)

@@ -1,0 +1,210 @@
+"""Builds runs from a flat conversation. Every reader of messages uses it.
+
+It joins each tool result to its call, counts what came in and what was kept, and cuts the conversation into runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from referee.formats.decoded import Counts, Decoded, Turns
+from referee.jsonvalue import decode
+from referee.messages import Message, Opaque, Part, Role, ToolCall, ToolResult
+from referee.runs import Run, with_id
+
+
+class Conversation:
+    """Collects the messages of one conversation in the source's order.
+
+    Example:
+        >>> talk = Conversation()
+        >>> talk.message("assistant", [ToolCall(name="forecast", id="c1")])
+        >>> talk.result("c1", {"sky": "clear"})
+        >>> talk.decoded().runs[0].tool_calls[0].result
+        {'sky': 'clear'}
+    """
+
+    __slots__ = ("_open", "counts", "messages", "warnings")
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.counts = Counts()
+        self.warnings: list[str] = []
+        # Where each call without a result stands: (parts of its message, index in them), oldest first.
+        self._open: list[tuple[list[Part], int]] = []
+
+    def message(
+        self,
+        role: Role,
+        parts: list[Part],
+        *,
+        id: str | None = None,
+        name: str | None = None,
+        created_at: str | None = None,
+    ) -> None:
+        """Add a message. Its calls in state `call` wait for results that come later."""
+        counts = self.counts
+        counts.messages_received += 1
+        counts.messages_kept += 1
+        self.messages.append(Message(role, parts, id, name, created_at))
+        for index, part in enumerate(parts):
+            kind = type(part)
+            if kind is ToolCall:
+                counts.tool_calls_received += 1
+                counts.tool_calls_kept += 1
+                if part.args_invalid:  # type: ignore[union-attr]
+                    self.warn("arguments are no JSON", f"the arguments of {part.name or 'a call'} are no JSON")  # type: ignore[union-attr]
+                if part.state == "call":  # type: ignore[union-attr]
+                    self._open.append((parts, index))
+            elif kind is Opaque:
+                counts.opaque[part.kind] += 1  # type: ignore[union-attr]
+
+    def result(
+        self,
+        call_id: str | None,
+        value: Any,
+        *,
+        name: str | None = None,
+        is_error: bool = False,
+        error: str | None = None,
+        duration_ms: float | None = None,
+    ) -> None:
+        """Add a tool's result that came after its call.
+
+        It is joined by id to the latest call before it that has no result; without an id, by name and order. A result
+        without a call is kept as a message of role `tool` and reported.
+        """
+        self.counts.results_received += 1
+        self.counts.results_kept += 1
+        found = self._find_call(call_id, name)
+        if found is None:
+            self.messages.append(Message("tool", [ToolResult(value, call_id, name, is_error)]))
+            self.warn("result without a call", f"the result {call_id or name or 'without id'} has no call")
+            return
+        parts, index = self._open.pop(found)
+        call = parts[index]
+        assert isinstance(call, ToolCall)
+        parts[index] = msgspec.structs.replace(
+            call,
+            state="error" if is_error or error is not None else "result",
+            result=value,
+            error=error,
+            is_error=is_error,
+            duration_ms=duration_ms if duration_ms is not None else call.duration_ms,
+        )
+
+    def _find_call(self, call_id: str | None, name: str | None) -> int | None:
+        waiting = self._open
+        if call_id:
+            for index in range(len(waiting) - 1, -1, -1):
+                parts, place = waiting[index]
+                if parts[place].id == call_id:  # type: ignore[union-attr]
+                    return index
+            return None
+        for index, (parts, place) in enumerate(waiting):
+            call = parts[place]
+            if not call.id and (name is None or call.name == name):  # type: ignore[union-attr]
+                return index
+        if name is not None:  # the call has an id and the result has none
+            for index, (parts, place) in enumerate(waiting):
+                if parts[place].name == name:  # type: ignore[union-attr]
+                    return index
+        return None
+
+    def tool_message(self) -> None:
+        """Count a message that carries nothing but results; it lives on in the calls."""
+        self.counts.messages_received += 1
+        self.counts.messages_kept += 1
+
+    def drop(self, kind: str) -> None:
+        """Count something of a message's place that is no message."""
+        self.counts.messages_received += 1
+        self.counts.dropped[kind] += 1
+        self.warn(f"not understood: {kind}", f"{kind} is no message and was left out")
+
+    def warn(self, kind: str, sentence: str) -> None:
+        """Note a problem: counted by kind in the report, told in a sentence on the run."""
+        self.counts.problems[kind] += 1
+        self.warnings.append(sentence)
+
+    def decoded(self, turns: Turns = "all", **fields: Any) -> Decoded:
+        """Cut the conversation into runs.
+
+        Args:
+            turns: How to cut it.
+            fields: Further fields of the run; with `split` they go to every run.
+        """
+        return Decoded([with_id(run) for run in self._cut(turns, fields)], self.counts)
+
+    def assembled(self, **fields: Any) -> Decoded:
+        """One run whose sections the source names itself (input, history, system, output)."""
+        if self.warnings:
+            fields["warnings"] = self.warnings
+        return Decoded([with_id(Run(**fields))], self.counts)
+
+    def _cut(self, turns: Turns, fields: dict[str, Any]) -> list[Run]:
+        system = [message for message in self.messages if message.role == "system"]
+        talk = [message for message in self.messages if message.role != "system"] if system else self.messages
+        if system:
+            fields = {**fields, "system": [*fields.get("system", ()), *system]}
+        if self.warnings:
+            fields = {**fields, "warnings": self.warnings}
+        history = fields.pop("history", [])
+        if turns == "all":
+            start = next((index for index, message in enumerate(talk) if message.role == "assistant"), len(talk))
+            return [Run(input=talk[:start], output=talk[start:], history=history, **fields)]
+        starts = [index for index, message in enumerate(talk) if message.role == "user"]
+        if turns == "last":
+            start = starts[-1] if starts else 0
+            stop = start + 1 if starts else 0
+            return [Run(input=talk[start:stop], output=talk[stop:], history=[*history, *talk[:start]], **fields)]
+        return self._split(talk, history, fields)
+
+    def _split(self, talk: list[Message], history: list[Message], fields: dict[str, Any]) -> list[Run]:
+        """One run per user turn; user messages in a row are one turn."""
+        starts = [
+            index
+            for index, message in enumerate(talk)
+            if message.role == "user" and (index == 0 or talk[index - 1].role != "user")
+        ]
+        if not starts or starts[0] != 0:
+            starts.insert(0, 0)
+        runs = []
+        for start, end in zip(starts, [*starts[1:], len(talk)], strict=True):
+            stop = next((index for index in range(start, end) if talk[index].role != "user"), end)
+            runs.append(Run(input=talk[start:stop], output=talk[stop:end], history=[*history, *talk[:start]], **fields))
+        return runs
+
+
+def arguments(raw: Any) -> tuple[Any, bool]:
+    """Tool arguments as JSON values, and whether they were text that is no JSON.
+
+    Example:
+        >>> arguments('{"city": "Ghent"}'), arguments("{city"), arguments("")
+        (({'city': 'Ghent'}, False), ('{city', True), ({}, False))
+    """
+    if not isinstance(raw, str):
+        return raw, False
+    if not raw:
+        return {}, False
+    try:
+        return decode(raw), False
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return raw, True
+
+
+def json_result(text: Any) -> Any:
+    """A tool's result that a format can only carry as text: JSON objects and arrays are decoded, other text stays.
+
+    Example:
+        >>> json_result('{"error": "no seat"}'), json_result("4"), json_result("[draft")
+        ({'error': 'no seat'}, '4', '[draft')
+    """
+    if isinstance(text, str) and text[:1] in ("{", "["):
+        try:
+            return decode(text)
+        except (msgspec.DecodeError, RecursionError, UnicodeError):
+            return text
+    return text

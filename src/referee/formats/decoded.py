@@ -1,0 +1,66 @@
+"""What a reader gives for one record: runs, and an honest count of what it received and what it kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from referee.runs import Run
+
+#: How a flat conversation becomes runs: `all` one run whose input is everything before the first assistant message;
+#: `last` one run of the last user message, the earlier ones as history; `split` one run per user turn.
+Turns: TypeAlias = Literal["all", "last", "split"]
+
+
+class Counts(msgspec.Struct):
+    """How many messages, tool calls and tool results came in and how many the runs carry.
+
+    A call is kept when it is a part of a message, a result when it was joined to its call or stands as an orphan.
+    `opaque` counts the parts of types that the reader does not know; they are kept as they came. `dropped` counts by
+    type what could not be kept at all. `problems` counts the warnings by their kind.
+    """
+
+    messages_received: int = 0
+    messages_kept: int = 0
+    tool_calls_received: int = 0
+    tool_calls_kept: int = 0
+    results_received: int = 0
+    results_kept: int = 0
+    opaque: Counter[str] = msgspec.field(default_factory=Counter)
+    dropped: Counter[str] = msgspec.field(default_factory=Counter)
+    problems: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def add(self, other: Counts) -> None:
+        """Add the other's numbers to these."""
+        self.messages_received += other.messages_received
+        self.messages_kept += other.messages_kept
+        self.tool_calls_received += other.tool_calls_received
+        self.tool_calls_kept += other.tool_calls_kept
+        self.results_received += other.results_received
+        self.results_kept += other.results_kept
+        for mine, theirs in (
+            (self.opaque, other.opaque),
+            (self.dropped, other.dropped),
+            (self.problems, other.problems),
+        ):
+            if theirs:
+                mine.update(theirs)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was received was kept."""
+        return (
+            self.messages_received == self.messages_kept
+            and self.tool_calls_received == self.tool_calls_kept
+            and self.results_received == self.results_kept
+            and not self.dropped
+        )
+
+
+class Decoded(msgspec.Struct):
+    """The runs of one record and what was counted."""
+
+    runs: list[Run]
+    counts: Counts

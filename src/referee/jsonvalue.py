@@ -1,0 +1,55 @@
+"""JSON values: equality, canonical text and digest.
+
+Equality is structural: the order of object keys is irrelevant, numbers compare by
+value (20 equals 20.0), a boolean never equals a number, a string never equals a number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+#: Decodes JSON text or bytes into plain Python values.
+decode = msgspec.json.decode
+
+_canonical = msgspec.json.Encoder(order="sorted").encode
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two JSON values are equal.
+
+    Raises:
+        RecursionError: The values are nested deeper than Python's recursion limit.
+
+    Example:
+        >>> equal({"a": 20, "b": [True]}, {"b": [True], "a": 20.0}), equal(True, 1), equal("7", 7)
+        (True, False, False)
+    """
+    # Python's own equality is coarser than JSON's only where a boolean meets a number, so it decides quickly
+    # that two values differ, and only equal ones are walked.
+    return bool(left == right) and _same_kinds(left, right)
+
+
+def _same_kinds(left: Any, right: Any) -> bool:
+    if isinstance(left, dict):
+        return all(_same_kinds(value, right[key]) for key, value in left.items())
+    if isinstance(left, (list, tuple)):
+        return all(map(_same_kinds, left, right))
+    return (left is True or left is False) == (right is True or right is False)
+
+
+def canonical(value: Any) -> bytes:
+    """The value as JSON with sorted keys and no white space: equal values of one shape give equal bytes.
+
+    Example:
+        >>> canonical({"b": 1, "a": [True, None]})
+        b'{"a":[true,null],"b":1}'
+    """
+    return _canonical(value)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical text, as 64 hexadecimal digits."""
+    return hashlib.sha256(_canonical(value)).hexdigest()

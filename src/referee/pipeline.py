@@ -1,0 +1,363 @@
+"""The pipeline: a scorer of four steps, `preprocess`, `analyze`, `generate_score`, `generate_reason`.
+
+Each step is a function of the run and the results so far, or a `PromptStep` that is asked of the judge. A scorer of
+plain functions runs without an event loop.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+from referee.errors import OptionError
+from referee.execution import Execution, out_of_range, outcome, resolve_judge, step_error
+from referee.fingerprint import fingerprint
+from referee.jsonvalue import digest
+from referee.loops import run_coroutine
+from referee.runs import Run
+from referee.scores import Score, Unscored
+from referee.steps import Asker, FunctionStep, NotScorable, Number, PromptStep, Results, StepFunction
+
+A = TypeVar("A")
+P = TypeVar("P")
+R = TypeVar("R")
+
+#: What a check's one function gives: the number and its reason, or that there was nothing to evaluate.
+Verdict = tuple[float, str | None] | NotScorable
+
+_STEPS = ("preprocess", "analyze", "generate_score", "generate_reason")
+
+
+class Scorer(Generic[P, A]):
+    """An id, a declared range and four steps. Immutable: each step method gives a new scorer. Holds no result.
+
+    Made by `create_scorer`, by the factories of `referee.checks` and `referee.scorers`, or by `as_scorer`.
+
+    Attributes:
+        id: The name under which scores are reported.
+        description: What it measures, in one line.
+        range: Lowest and highest value it can give. A value outside is an error of the scorer, never a score.
+        lower_is_better: Whether a low score is the good one.
+        kind: The factory that made it, `custom` for one's own.
+        options: The factory's options, as plain data where possible.
+        version: Changes whenever kind, options, steps, prompts or model change.
+    """
+
+    __slots__ = (
+        "_fast",
+        "_plain",
+        "_version",
+        "description",
+        "id",
+        "judge",
+        "kind",
+        "lower_is_better",
+        "name",
+        "options",
+        "prepare_run",
+        "prompts",
+        "range",
+        "steps",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        name: str = "",
+        description: str = "",
+        range: tuple[float, float] = (0.0, 1.0),
+        lower_is_better: bool = False,
+        judge: Asker | str | None = None,
+        prepare_run: Callable[[Run], Run] | None = None,
+        kind: str = "custom",
+        options: Mapping[str, Any] | None = None,
+        steps: Mapping[str, PromptStep[Any] | FunctionStep] | None = None,
+        prompts: Sequence[str] = (),
+        fast: Callable[[Run], Verdict] | None = None,
+    ) -> None:
+        if not id:
+            raise OptionError("a scorer needs an id")
+        low, high = range
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise OptionError(f"scorer {id}: range must be two finite numbers, the lower one first, not {range}")
+        self.id = id
+        self.name = name or id
+        self.description = description
+        self.range = (float(low), float(high))
+        self.lower_is_better = lower_is_better
+        self.judge = judge
+        self.prepare_run = prepare_run
+        self.kind = kind
+        self.options = dict(options or {})
+        self.steps = dict(steps or {})
+        self.prompts = tuple(prompts)
+        self._fast = fast
+        self._plain = prepare_run is None and not self.lower_is_better and self.range == (0.0, 1.0)
+        self._version: str | None = None
+
+    def _with(self, **changes: Any) -> Scorer[Any, Any]:
+        fields = {
+            name: getattr(self, name)
+            for name in (
+                "id",
+                "name",
+                "description",
+                "range",
+                "lower_is_better",
+                "judge",
+                "prepare_run",
+                "kind",
+                "options",
+                "steps",
+                "prompts",
+            )
+        }
+        return Scorer(**{**fields, "fast": self._fast, **changes})
+
+    def _with_step(self, name: str, step: Any) -> Scorer[Any, Any]:
+        if name in self.steps:
+            raise OptionError(f"scorer {self.id}: the step {name} is given twice")
+        later = [step for step in self.steps if _STEPS.index(step) > _STEPS.index(name)]
+        if later:
+            raise OptionError(f"scorer {self.id}: {name} must be given before {later[0]}")
+        return self._with(steps={**self.steps, name: step if isinstance(step, PromptStep) else FunctionStep(step)})
+
+    @overload
+    def preprocess(self, step: PromptStep[R]) -> Scorer[R, A]: ...
+    @overload
+    def preprocess(self, step: Callable[[Run, Results[P, A]], Awaitable[R | NotScorable]]) -> Scorer[R, A]: ...
+    @overload
+    def preprocess(self, step: Callable[[Run, Results[P, A]], R | NotScorable]) -> Scorer[R, A]: ...
+    @overload
+    def preprocess(self, step: Callable[[Run], R | NotScorable]) -> Scorer[R, A]: ...
+    def preprocess(self, step: Any) -> Scorer[Any, Any]:
+        """Add the step that takes the run apart: `(run, results)` or `(run)`, sync or async, or a `PromptStep`."""
+        return self._with_step("preprocess", step)
+
+    @overload
+    def analyze(self, step: PromptStep[R]) -> Scorer[P, R]: ...
+    @overload
+    def analyze(self, step: Callable[[Run, Results[P, A]], Awaitable[R | NotScorable]]) -> Scorer[P, R]: ...
+    @overload
+    def analyze(self, step: Callable[[Run, Results[P, A]], R | NotScorable]) -> Scorer[P, R]: ...
+    @overload
+    def analyze(self, step: Callable[[Run], R | NotScorable]) -> Scorer[P, R]: ...
+    def analyze(self, step: Any) -> Scorer[Any, Any]:
+        """Add the step that judges the parts."""
+        return self._with_step("analyze", step)
+
+    def generate_score(self, step: StepFunction[P, A, Number] | PromptStep[float]) -> Scorer[P, A]:
+        """Add the step that gives the number. A boolean counts as 1 or 0."""
+        return self._with_step("generate_score", step)
+
+    def generate_reason(self, step: StepFunction[P, A, str | None] | PromptStep[str]) -> Scorer[P, A]:
+        """Add the step that explains the score, which it finds in `results.score`. Its failure leaves the score in place."""
+        return self._with_step("generate_reason", step)
+
+    def with_id(self, id: str) -> Scorer[P, A]:
+        """The same scorer under another id."""
+        return self._with(id=id)
+
+    def as_kind(self, kind: str, options: Mapping[str, Any], *, prompts: Sequence[str] = ()) -> Scorer[P, A]:
+        """The same scorer as the product of a factory: `kind` is its name, `options` its arguments, as plain data.
+
+        Args:
+            kind: The factory's short name; `referee.load_scorer` finds it by that name.
+            options: The factory's arguments; those that are `None` are left out.
+            prompts: The templates of its questions; a change of one is a new version.
+        """
+        given = {name: value for name, value in options.items() if value is not None}
+        return self._with(kind=kind, options=given, prompts=tuple(prompts))
+
+    def with_judge(self, judge: Asker | str | None) -> Scorer[P, A]:
+        """The same scorer with this judge, unless it has one of its own."""
+        return self if self.judge is not None or judge is None else self._with(judge=judge)
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether a step asks a judge and neither the step nor the scorer has one of its own."""
+        return self.judge is None and any(
+            step.asks_judge if isinstance(step, FunctionStep) else step.judge is None for step in self.steps.values()
+        )
+
+    @property
+    def version(self) -> str:
+        """A hash of everything that can change a score: 16 hexadecimal digits."""
+        if self._version is None:
+            self._version = digest(
+                {
+                    "kind": self.kind,
+                    "options": fingerprint(self.options),
+                    "range": self.range,
+                    # The steps of a ready-made scorer are named by its kind and prompts; their source may be tidied freely.
+                    "steps": fingerprint(self.steps) if self.kind == "custom" else None,
+                    "prompts": self.prompts,
+                    "judge": fingerprint(self.judge),
+                    "prepare_run": fingerprint(self.prepare_run),
+                }
+            )[:16]
+        return self._version
+
+    @property
+    def fingerprint(self) -> str:
+        """The version: what changes when this scorer's meaning changes."""
+        return self.version
+
+    @property
+    def spec(self) -> Any:
+        """This scorer as plain data for `referee.load_scorer`, or `None` for one that is not made by a factory."""
+        if self.kind == "custom":
+            return None
+        return {self.kind: {**self.options, "id": self.id}}
+
+    def __repr__(self) -> str:
+        return f"<Scorer {self.id}>"
+
+    async def run(self, run: Run, *, judge: Asker | str | None = None) -> Score:
+        """Score one run.
+
+        Args:
+            run: The run, or any object that `referee.to_run` reads.
+            judge: The judge for steps that have none of their own.
+
+        Returns:
+            A `Score`. A failing step is an error in the score, not an exception.
+
+        Raises:
+            OptionError: The scorer has no `generate_score`, or asks a judge and none can be found.
+        """
+        if type(run) is not Run:
+            run = _as_run(run)
+        if self._fast is not None:
+            return self._run_fast(run)
+        self._require_score_step()
+        return await Execution(self, run, self._find_judge(judge)).run_async()
+
+    def run_sync(self, run: Run, *, judge: Asker | str | None = None) -> Score:
+        """`run` for synchronous code; also inside a running event loop. Takes and gives the same."""
+        if type(run) is not Run:
+            run = _as_run(run)
+        if self._fast is not None:
+            return self._run_fast(run)
+        self._require_score_step()
+        if all(isinstance(step, FunctionStep) and not step.is_async for step in self.steps.values()):
+            return Execution(self, run, None).run_plain()
+        return run_coroutine(self.run(run, judge=judge))
+
+    def _find_judge(self, given: Asker | str | None) -> Asker | None:
+        """The scorer's judge, the caller's, or the environment's; looked up only when a step asks one."""
+        if self.judge is not None:
+            return resolve_judge(self.judge)
+        if given is not None:
+            return resolve_judge(given)
+        return resolve_judge(None) if self.needs_judge else None
+
+    def _require_score_step(self) -> None:
+        if "generate_score" not in self.steps:
+            raise OptionError(f"scorer {self.id} has no generate_score step")
+
+    def _run_fast(self, run: Run) -> Score:
+        """The whole pipeline of a check: one function that gives a number and its reason."""
+        try:
+            if self.prepare_run is not None:
+                run = self.prepare_run(run)
+            verdict = self._fast(run)  # type: ignore[misc]
+        except NotScorable as nothing:
+            verdict = nothing
+        except Exception as error:
+            return outcome(self, run, error=step_error("generate_score", error))
+        if isinstance(verdict, NotScorable):
+            return outcome(self, run, not_scorable=Unscored("generate_score", verdict.reason))
+        value, reason = verdict
+        if self._plain and 0.0 <= value <= 1.0:
+            return Score(run.id, self.id, value, reason, self._version or self.version)
+        low, high = self.range
+        if not low <= value <= high:
+            return outcome(self, run, error=step_error("generate_score", out_of_range(value, self)))
+        return outcome(self, run, score=value, reason=reason)
+
+
+def create_scorer(
+    *,
+    id: str,
+    description: str = "",
+    name: str = "",
+    range: tuple[float, float] = (0.0, 1.0),
+    lower_is_better: bool = False,
+    judge: Asker | str | None = None,
+    prepare_run: Callable[[Run], Run] | None = None,
+) -> Scorer[None, None]:
+    """Start a scorer of your own. Add the steps with its methods, in their order.
+
+    Args:
+        id: The name under which scores are reported.
+        description: What it measures, in one line.
+        name: A title for people; the id when empty.
+        range: Lowest and highest value. A number outside is an error of the scorer, not a score.
+        lower_is_better: Whether a low score is the good one.
+        judge: A `Judge` or a model's name, for steps that ask one.
+        prepare_run: Changes the run before the first step; `filter_run` makes such a function.
+
+    Raises:
+        OptionError: Empty id, or a range that is none.
+
+    Example:
+        >>> from referee.messages import Message, Text
+        >>> scorer = (
+        ...     create_scorer(id="brief", description="The answer has at most five words.")
+        ...     .preprocess(lambda run, results: run.final_text.split())
+        ...     .generate_score(lambda run, results: len(results.preprocess_step_result) <= 5)
+        ...     .generate_reason(lambda run, results: f"{len(results.preprocess_step_result)} words")
+        ... )
+        >>> score = scorer.run_sync(Run(id="r", output=[Message("assistant", [Text("It is sunny.")])]))
+        >>> score.score, score.reason
+        (1.0, '3 words')
+    """
+    return Scorer(
+        id=id,
+        name=name,
+        description=description,
+        range=range,
+        lower_is_better=lower_is_better,
+        judge=judge,
+        prepare_run=prepare_run,
+    )
+
+
+def as_scorer(obj: Any) -> Scorer[Any, Any]:
+    """A scorer from a scorer, or from a plain function `(run) -> bool | float | Score`, sync or async.
+
+    The function's name is the id and the first line of its docstring the description.
+
+    Raises:
+        OptionError: It is neither.
+
+    Example:
+        >>> def polite(run):
+        ...     "The answer says please."
+        ...     return "please" in run.output_text
+        >>> as_scorer(polite)
+        <Scorer polite>
+    """
+    if isinstance(obj, Scorer):
+        return obj
+    if not callable(obj):
+        raise OptionError(f"a scorer is a Scorer or a function of the run, not {type(obj).__name__}")
+    name = getattr(obj, "__name__", type(obj).__name__)
+    if name == "<lambda>":
+        raise OptionError(
+            "a lambda has no name to report scores under: use create_scorer(id=...).generate_score(lambda run: ...)"
+        )
+    description = (inspect.getdoc(obj) or "").split("\n", 1)[0]
+    return Scorer(id=name, description=description, steps={"generate_score": FunctionStep(obj)})
+
+
+def _as_run(obj: Any) -> Run:
+    if isinstance(obj, Run):
+        return obj
+    from referee.formats import to_run
+
+    return to_run(obj)

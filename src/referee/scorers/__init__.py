@@ -1,0 +1,24 @@
+"""Ready-made scorers beyond the quick checks. Each factory `create_..._scorer` returns a `Scorer`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from referee.scorers.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
+
+#: Each factory's module. The key is also the scorer's name for the command line, without `create_` and `_scorer`.
+FACTORIES = {
+    "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
+}
+
+__all__ = [
+    "create_tool_call_accuracy_scorer_code",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in FACTORIES:
+        return getattr(import_module(f"referee.scorers.{FACTORIES[name]}"), name)
+    raise AttributeError(f"module 'referee.scorers' has no attribute {name!r}")

@@ -1,0 +1,195 @@
+"""The steps of a scorer: functions, prompts for the judge, and what passes between them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+from referee.errors import JudgeError, OptionError
+from referee.fingerprint import fingerprint
+from referee.runs import Run
+from referee.scores import JudgeUsage
+
+P = TypeVar("P")
+A = TypeVar("A")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class NotScorable(Exception):  # noqa: N818 - an outcome, no error
+    """The outcome of a step that found nothing to evaluate. Made by `not_scorable`; may be returned or raised."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def not_scorable(reason: str) -> NotScorable:
+    """Say, from any step, that there is nothing to evaluate. Return it or raise it.
+
+    Such a result is no score: it is never averaged and never zero.
+
+    Example:
+        >>> from referee import create_scorer
+        >>> scorer = create_scorer(id="cites").generate_score(
+        ...     lambda run: not_scorable("no documents") if not run.tool_calls else 1.0
+        ... )
+        >>> scorer.run_sync(Run(id="r")).not_scorable.reason
+        'no documents'
+    """
+    return NotScorable(reason)
+
+
+class Asker(Protocol):
+    """What a step needs of a judge: one method. `referee.judge.Judge` and all its wrappers have this shape."""
+
+    async def ask(self, prompt: str, returns: type[T]) -> T:
+        """Ask a question and get an answer of the type `returns` (a `msgspec.Struct`, or `str` for free text)."""
+        ...
+
+
+class Consultation:
+    """One step's talk with the judge: passes questions on and keeps the prompts and what they cost."""
+
+    __slots__ = ("_asker", "prompts", "usage")
+
+    def __init__(self, asker: Asker | None) -> None:
+        self._asker = asker
+        self.prompts: list[str] = []
+        self.usage: JudgeUsage | None = None
+
+    async def ask(self, prompt: str, returns: type[T]) -> T:
+        """Ask the judge. Prompt and usage are kept in the score."""
+        if self._asker is None:
+            raise JudgeError("this scorer asks a judge and has none: give model=, or set REFEREE_MODEL")
+        self.prompts.append(prompt)
+        consult = getattr(self._asker, "consult", None)
+        if consult is None:
+            return await self._asker.ask(prompt, returns)
+        try:
+            answer, usage = await consult(prompt, returns)
+        except JudgeError as error:
+            self._add(error.usage)
+            raise
+        self._add(usage)
+        return cast("T", answer)
+
+    def _add(self, usage: JudgeUsage | None) -> None:
+        if usage is not None:
+            self.usage = usage if self.usage is None else self.usage + usage
+
+
+class Results(Generic[P, A]):
+    """What the earlier steps of a scorer gave.
+
+    Attributes:
+        preprocess_step_result: The result of `preprocess`, `None` without that step.
+        analyze_step_result: The result of `analyze`, `None` without that step.
+        score: The score, for `generate_reason`.
+        judge: Asks the judge from inside a function step: `await results.judge.ask(prompt, Reply)`.
+    """
+
+    __slots__ = ("analyze_step_result", "judge", "preprocess_step_result", "score")
+
+    def __init__(self) -> None:
+        self.preprocess_step_result: P = cast("P", None)
+        self.analyze_step_result: A = cast("A", None)
+        self.score: float = math.nan
+        self.judge: Consultation = Consultation(None)
+
+
+class PromptStep(Generic[R]):
+    """A step that is asked of the judge.
+
+    Args:
+        create_prompt: Makes the prompt from the run and the results so far.
+        returns: The type of the answer: a `msgspec.Struct`, or `str` for `generate_reason`. For `generate_score`
+            `float` asks for a number.
+        description: What the step does, for people.
+        judge: A judge for this step alone; `None` takes the scorer's.
+
+    Example:
+        >>> import msgspec
+        >>> from referee import create_scorer
+        >>> class Tone(msgspec.Struct):
+        ...     reason: str
+        ...     polite: bool
+        >>> step = PromptStep(lambda run, results: f"Is this polite? {run.final_text}", returns=Tone)
+        >>> scorer = create_scorer(id="polite").analyze(step).generate_score(
+        ...     lambda run, results: results.analyze_step_result.polite
+        ... )
+        >>> scorer.needs_judge
+        True
+    """
+
+    __slots__ = ("create_prompt", "description", "judge", "returns")
+
+    def __init__(
+        self,
+        create_prompt: Callable[[Run, Results[Any, Any]], str],
+        *,
+        returns: type[R],
+        description: str = "",
+        judge: Asker | str | None = None,
+    ) -> None:
+        self.create_prompt = create_prompt
+        self.returns = returns
+        self.description = description
+        self.judge = judge
+
+    @property
+    def fingerprint(self) -> Any:
+        """Changes when the prompt's function, the answer's type or the judge does."""
+        return [fingerprint(self.create_prompt), fingerprint(self.returns), fingerprint(self.judge)]
+
+
+Number: TypeAlias = float | int | bool
+Outcome: TypeAlias = T | NotScorable | Awaitable[T | NotScorable]
+StepFunction: TypeAlias = Callable[[Run, Results[P, A]], Outcome[T]] | Callable[[Run], Outcome[T]]
+
+
+class FunctionStep:
+    """A function step: knows how to call it and whether it is asynchronous."""
+
+    __slots__ = ("arity", "asks_judge", "call", "is_async", "source")
+
+    def __init__(self, function: Any, *, asks_judge: bool = False) -> None:
+        if not callable(function):
+            raise OptionError(f"a step is a function or a PromptStep, not {type(function).__name__}")
+        self.source = function
+        self.arity = _arity(function)
+        self.call: Callable[[Run, Results[Any, Any]], Any] = (
+            function if self.arity == 2 else (lambda run, _results: function(run))
+        )
+        self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+        self.asks_judge = asks_judge or bool(getattr(function, "asks_judge", False))
+
+    @property
+    def fingerprint(self) -> Any:
+        """Changes when the function's source does."""
+        return fingerprint(self.source)
+
+
+def asks_judge(function: T) -> T:
+    """Mark a function step that asks the judge with `results.judge.ask(...)`, so that a missing judge is found before anything runs."""
+    function.asks_judge = True  # type: ignore[attr-defined]
+    return function
+
+
+def _arity(function: Any) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [
+        parameter for parameter in parameters if parameter.kind in kinds and parameter.default is parameter.empty
+    ]
+    if len(required) > 2 or any(
+        parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty for parameter in parameters
+    ):
+        raise OptionError(f"a step takes (run) or (run, results), not {inspect.signature(function)}")
+    variadic = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+    return 2 if len(required) == 2 or variadic else 1
