@@ -39,6 +39,8 @@ class _Stop(Exception):  # noqa: N818 - ends the loop, is no error
 class Execution:
     """One scorer at work on one run."""
 
+    __slots__ = ("asker", "fields", "results", "run", "scorer", "usage")
+
     def __init__(self, scorer: Plan, run: Run, asker: Asker | None) -> None:
         self.scorer = scorer
         self.run = run

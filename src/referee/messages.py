@@ -29,7 +29,7 @@ class Reasoning(msgspec.Struct, frozen=True, tag="reasoning", gc=False):
     text: str
 
 
-class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True):
+class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True, gc=False):
     """One invocation of a tool.
 
     Attributes:
@@ -75,7 +75,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True)
         return type(result) is dict and bool(result.get("error") or result.get("isError"))
 
 
-class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=True):
+class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=True, gc=False):
     """A tool's result whose call is not in the source. Reported by the reader, and kept."""
 
     result: Any = None
@@ -93,7 +93,7 @@ class File(msgspec.Struct, frozen=True, tag="file", omit_defaults=True, gc=False
     data: str | None = None
 
 
-class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
+class Opaque(msgspec.Struct, frozen=True, tag="opaque", gc=False):
     """A part of a type that the reader does not know, kept as it came."""
 
     kind: str
@@ -103,7 +103,7 @@ class Opaque(msgspec.Struct, frozen=True, tag="opaque"):
 Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | File | Opaque
 
 
-class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One turn of talk.
 
     Attributes:

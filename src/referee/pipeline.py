@@ -48,6 +48,7 @@ class Scorer(Generic[P, A]):
     __slots__ = (
         "_fast",
         "_plain",
+        "_synchronous",
         "_version",
         "description",
         "id",
@@ -95,7 +96,8 @@ class Scorer(Generic[P, A]):
         self.steps = dict(steps or {})
         self.prompts = tuple(prompts)
         self._fast = fast
-        self._plain = prepare_run is None and not self.lower_is_better and self.range == (0.0, 1.0)
+        self._plain = not self.lower_is_better and self.range == (0.0, 1.0)
+        self._synchronous = all(isinstance(step, FunctionStep) and not step.is_async for step in self.steps.values())
         self._version: str | None = None
 
     def _with(self, **changes: Any) -> Scorer[Any, Any]:
@@ -229,23 +231,23 @@ class Scorer(Generic[P, A]):
         Raises:
             OptionError: The scorer has no `generate_score`, or asks a judge and none can be found.
         """
+        if self._fast is not None:
+            return self._run_fast(run, self._fast)
         if type(run) is not Run:
             run = _as_run(run)
-        if self._fast is not None:
-            return self._run_fast(run)
         self._require_score_step()
         return await Execution(self, run, self._find_judge(judge)).run_async()
 
     def run_sync(self, run: Run, *, judge: Asker | str | None = None) -> Score:
         """`run` for synchronous code; also inside a running event loop. Takes and gives the same."""
+        if self._fast is not None:
+            return self._run_fast(run, self._fast)
+        if not self._synchronous:
+            return run_coroutine(self.run(run, judge=judge))
         if type(run) is not Run:
             run = _as_run(run)
-        if self._fast is not None:
-            return self._run_fast(run)
         self._require_score_step()
-        if all(isinstance(step, FunctionStep) and not step.is_async for step in self.steps.values()):
-            return Execution(self, run, None).run_plain()
-        return run_coroutine(self.run(run, judge=judge))
+        return Execution(self, run, None).run_plain()
 
     def _find_judge(self, given: Asker | str | None) -> Asker | None:
         """The scorer's judge, the caller's, or the environment's; looked up only when a step asks one."""
@@ -259,12 +261,12 @@ class Scorer(Generic[P, A]):
         if "generate_score" not in self.steps:
             raise OptionError(f"scorer {self.id} has no generate_score step")
 
-    def _run_fast(self, run: Run) -> Score:
+    def _run_fast(self, run: Run, fast: Callable[[Run], Verdict]) -> Score:
         """The whole pipeline of a check: one function that gives a number and its reason."""
+        if type(run) is not Run:
+            run = _as_run(run)
         try:
-            if self.prepare_run is not None:
-                run = self.prepare_run(run)
-            verdict = self._fast(run)  # type: ignore[misc]
+            verdict = fast(run if self.prepare_run is None else self.prepare_run(run))
         except NotScorable as nothing:
             verdict = nothing
         except Exception as error:

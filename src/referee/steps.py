@@ -81,6 +81,10 @@ class Consultation:
             self.usage = usage if self.usage is None else self.usage + usage
 
 
+#: Asked outside a judged execution: says that there is no judge.
+_NOBODY = Consultation(None)
+
+
 class Results(Generic[P, A]):
     """What the earlier steps of a scorer gave.
 
@@ -97,7 +101,7 @@ class Results(Generic[P, A]):
         self.preprocess_step_result: P = cast("P", None)
         self.analyze_step_result: A = cast("A", None)
         self.score: float = math.nan
-        self.judge: Consultation = Consultation(None)
+        self.judge: Consultation = _NOBODY
 
 
 class PromptStep(Generic[R]):

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from referee.formats.decoded import Counts, Decoded, Turns
+from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.jsonvalue import decode
 from referee.messages import Message, Opaque, Part, Role, ToolCall, ToolResult
 from referee.runs import Run, with_id
@@ -59,7 +59,7 @@ class Conversation:
                 if part.state == "call":  # type: ignore[union-attr]
                     self._open.append((parts, index))
             elif kind is Opaque:
-                counts.opaque[part.kind] += 1  # type: ignore[union-attr]
+                increase(counts.opaque, part.kind)  # type: ignore[union-attr]
 
     def result(
         self,
@@ -121,12 +121,12 @@ class Conversation:
     def drop(self, kind: str) -> None:
         """Count something of a message's place that is no message."""
         self.counts.messages_received += 1
-        self.counts.dropped[kind] += 1
+        increase(self.counts.dropped, kind)
         self.warn(f"not understood: {kind}", f"{kind} is no message and was left out")
 
     def warn(self, kind: str, sentence: str) -> None:
         """Note a problem: counted by kind in the report, told in a sentence on the run."""
-        self.counts.problems[kind] += 1
+        increase(self.counts.problems, kind)
         self.warnings.append(sentence)
 
     def decoded(self, turns: Turns = "all", **fields: Any) -> Decoded:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -28,9 +27,9 @@ class Counts(msgspec.Struct):
     tool_calls_kept: int = 0
     results_received: int = 0
     results_kept: int = 0
-    opaque: Counter[str] = msgspec.field(default_factory=Counter)
-    dropped: Counter[str] = msgspec.field(default_factory=Counter)
-    problems: Counter[str] = msgspec.field(default_factory=Counter)
+    opaque: dict[str, int] = {}
+    dropped: dict[str, int] = {}
+    problems: dict[str, int] = {}
 
     def add(self, other: Counts) -> None:
         """Add the other's numbers to these."""
@@ -40,13 +39,9 @@ class Counts(msgspec.Struct):
         self.tool_calls_kept += other.tool_calls_kept
         self.results_received += other.results_received
         self.results_kept += other.results_kept
-        for mine, theirs in (
-            (self.opaque, other.opaque),
-            (self.dropped, other.dropped),
-            (self.problems, other.problems),
-        ):
-            if theirs:
-                mine.update(theirs)
+        for name in ("opaque", "dropped", "problems"):
+            for kind, count in getattr(other, name).items():
+                increase(getattr(self, name), kind, count)
 
     @property
     def complete(self) -> bool:
@@ -64,3 +59,8 @@ class Decoded(msgspec.Struct):
 
     runs: list[Run]
     counts: Counts
+
+
+def increase(counts: dict[str, int], kind: str, by: int = 1) -> None:
+    """Count one more of a kind."""
+    counts[kind] = counts.get(kind, 0) + by

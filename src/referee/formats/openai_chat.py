@@ -15,7 +15,7 @@ from referee.errors import ReadError
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
 from referee.jsonvalue import decode as decode_json
-from referee.messages import File, Opaque, Part, Reasoning, Role, Text, ToolCall
+from referee.messages import File, Message, Opaque, Part, Reasoning, Role, Text, ToolCall
 from referee.runs import Usage
 
 NAME = "openai_chat"
@@ -402,8 +402,13 @@ class _Message(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     tool_call_id: str | None = None
 
 
+class _ExpectedCall(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    name: str
+    arguments: Any
+
+
 class _Expected(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    tool_calls: list[dict[str, Any]] | None = None
+    tool_calls: list[_ExpectedCall] | None = None
 
 
 class _Tokens(msgspec.Struct, gc=False):
@@ -434,29 +439,63 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
         record = _decode_record(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-    talk = Conversation()
-    for message in record.messages:
-        role = _ROLES.get(message.role)
-        if role == "tool":
-            talk.tool_message()
-            talk.result(message.tool_call_id or None, json_result(message.content))
-        elif role is None:
-            return None
-        else:
-            parts: list[Part] = [Text(message.content)] if message.content else []
-            for call in message.tool_calls or ():
-                args, invalid = arguments(call.function.arguments)
-                parts.append(ToolCall(call.function.name, args, call.id or None, args_invalid=invalid))
-            talk.message(role, parts)
-    fields: dict[str, Any] = {
-        "ground_truth": record.ground_truth,
-        "model": record.model,
-        "expected_tool_calls": record.expected_tool_calls,
-    }
-    if record.id is not None:
-        fields["id"] = record.id
+    talk = _plain_talk(record.messages)
+    if talk is None:
+        return None
+    fields: dict[str, Any] = {}
+    for name in ("id", "model", "ground_truth", "expected_tool_calls"):
+        value = getattr(record, name)
+        if value is not None:
+            fields[name] = value
     if record.expected is not None and record.expected.tool_calls is not None and record.expected_tool_calls is None:
-        fields["expected_tool_calls"] = _expected_calls(record.expected.tool_calls)
+        fields["expected_tool_calls"] = [
+            {"name": call.name, "args": call.arguments} for call in record.expected.tool_calls
+        ]
     if record.usage is not None:
         fields["usage"] = Usage(record.usage.prompt_tokens, record.usage.completion_tokens, record.usage.total_tokens)
     return talk.decoded(turns, **fields)
+
+
+def _plain_talk(messages: list[_Message]) -> Conversation | None:
+    """The conversation of plain messages, or `None` when a result needs more than its id to be joined.
+
+    It goes from the last message to the first, so that a call finds its result already there and is made once.
+    """
+    talk = Conversation()
+    counts = talk.counts
+    results: dict[str, str | None] = {}
+    kept: list[Message] = []
+    for message in reversed(messages):
+        role = _ROLES.get(message.role)
+        if role == "tool":
+            if not message.tool_call_id or message.tool_call_id in results:
+                return None
+            results[message.tool_call_id] = message.content
+            counts.results_received += 1
+            continue
+        if role is None:
+            return None
+        parts: list[Part] = []
+        for call in reversed(message.tool_calls or ()):
+            counts.tool_calls_received += 1
+            try:
+                args = decode_json(call.function.arguments)
+            except (msgspec.DecodeError, RecursionError):
+                return None
+            if call.id and call.id in results:
+                parts.append(ToolCall(call.function.name, args, call.id, "result", json_result(results.pop(call.id))))
+            else:
+                parts.append(ToolCall(call.function.name, args, call.id or None))
+        if message.content:
+            parts.append(Text(message.content))
+        if len(parts) > 1:
+            parts.reverse()
+        kept.append(Message(role, parts))
+    if results:
+        return None
+    kept.reverse()
+    talk.messages = kept
+    counts.messages_received = counts.messages_kept = len(messages)
+    counts.tool_calls_kept = counts.tool_calls_received
+    counts.results_kept = counts.results_received
+    return talk

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from referee.errors import ReadError
-from referee.formats.decoded import Counts, Decoded, Turns
+from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.messages import Opaque, ToolCall, ToolResult
 from referee.runs import Run, with_id
 
@@ -114,7 +114,7 @@ def _decoded(run: Run) -> Decoded:
                 elif isinstance(part, ToolResult):
                     counts.results_received += 1
                 elif isinstance(part, Opaque):
-                    counts.opaque[part.kind] += 1
+                    increase(counts.opaque, part.kind)
     counts.messages_kept, counts.tool_calls_kept = counts.messages_received, counts.tool_calls_received
     counts.results_kept = counts.results_received
     return Decoded([with_id(run)], counts)

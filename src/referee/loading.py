@@ -1,0 +1,209 @@
+"""Scorers from plain data, for the command line, suites and workers."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from referee import checks, scorers
+from referee.errors import OptionError
+from referee.pipeline import Scorer, as_scorer
+
+_CHECKS = "checks."
+
+
+def scorer_names() -> list[str]:
+    """Every name that `load_scorer` knows: `checks.NAME`, and the short names of the ready-made scorers.
+
+    Example:
+        >>> "checks.includes" in scorer_names(), "tool_call_accuracy_code" in scorer_names()
+        (True, True)
+    """
+    return [f"{_CHECKS}{name}" for name in checks.__all__] + sorted(map(short_name, scorers.FACTORIES))
+
+
+def short_name(factory: str) -> str:
+    """The short name of a factory.
+
+    Example:
+        >>> short_name("create_tool_call_accuracy_scorer_code"), short_name("create_completeness_scorer")
+        ('tool_call_accuracy_code', 'completeness')
+    """
+    return factory.removeprefix("create_").replace("_scorer_", "_").removesuffix("_scorer")
+
+
+def load_scorer(spec: Any) -> Scorer[Any, Any]:
+    """A scorer from plain data.
+
+    Args:
+        spec: One of
+            a name: `"checks.no_tool_errors"`, `"completeness"`, `"create_completeness_scorer"`;
+            a name with options: `{"checks.includes": {"expected": "sunny"}}`; a list of options, or a single value,
+            is given by position;
+            your own: `"module:function"`, where the function is a scorer, a scorer's factory without required
+            arguments, or a plain function of the run; `{"module:factory": {...}}` gives it options;
+            a scorer, which is returned as it is.
+
+    Raises:
+        OptionError: There is no such scorer, or its options are wrong.
+
+    Example:
+        >>> load_scorer({"checks.includes": {"expected": "sunny"}})
+        <Scorer check-includes>
+        >>> load_scorer("checks.include")
+        Traceback (most recent call last):
+            ...
+        referee.errors.OptionError: there is no scorer 'checks.include'; did you mean checks.includes?
+    """
+    if isinstance(spec, Scorer):
+        return spec
+    if isinstance(spec, str):
+        return _made(spec, None)
+    if isinstance(spec, Mapping) and len(spec) == 1:
+        [(name, options)] = spec.items()
+        if isinstance(name, str):
+            return _made(name, options)
+    if callable(spec):
+        return as_scorer(spec)
+    raise OptionError(f"a scorer is a name or {{name: options}} with one name, not {spec!r}")
+
+
+def parse_scorer(text: str) -> Scorer[Any, Any]:
+    """A scorer from one word of the command line: `NAME`, `NAME=VALUE` or `NAME={json options}`.
+
+    `VALUE` is JSON where it is a list, an object, a number or a string in quotes, else plain text; `{...}` are options by name.
+
+    Raises:
+        OptionError: There is no such scorer, or its options are wrong.
+
+    Example:
+        >>> parse_scorer("checks.includes=sunny").options, parse_scorer('checks.tool_order=["search", "book"]').options
+        ({'expected': 'sunny'}, {'expected': ['search', 'book']})
+    """
+    name, given, value = text.partition("=")
+    return load_scorer({name: _parsed_value(value)} if given else name)
+
+
+def _parsed_value(text: str) -> Any:
+    from referee.jsonvalue import decode
+
+    if text[:1] not in ("[", "{", '"') and not text[:1].isdigit():
+        return [text]
+    try:
+        value = decode(text)
+    except Exception as error:
+        if text[:1] in ("[", "{"):
+            raise OptionError(f"{text!r} is no JSON: {error}") from None
+        return [text]
+    return value if isinstance(value, dict) else [value]
+
+
+def load_scorers_file(path: Path) -> list[Scorer[Any, Any]]:
+    """The scorers that a YAML or JSON file lists, at the top or under `scorers:`.
+
+    Raises:
+        OptionError: The file can't be read or lists no scorers.
+    """
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"{path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path}: {' '.join(str(error).split())}") from None
+    listed = content.get("scorers") if isinstance(content, dict) else content
+    if not isinstance(listed, list) or not listed:
+        raise OptionError(f"{path}: expected a list of scorers, at the top or under 'scorers:'")
+    loaded = []
+    for number, spec in enumerate(listed, 1):
+        try:
+            loaded.append(load_scorer(spec))
+        except OptionError as error:
+            raise OptionError(f"{path}: scorer {number}: {error}") from None
+    return loaded
+
+
+def _made(name: str, options: Any) -> Scorer[Any, Any]:
+    if ":" in name:
+        return _own(name, options)
+    return _called(name, factory_of(name), options)
+
+
+def factory_of(name: str) -> Callable[..., Scorer[Any, Any]]:
+    """The factory of a ready-made scorer, by its short or full name.
+
+    Raises:
+        OptionError: There is none; names the nearest one.
+    """
+    if name.startswith(_CHECKS) and name.removeprefix(_CHECKS) in checks.__all__:
+        check: Callable[..., Scorer[Any, Any]] = getattr(checks, name.removeprefix(_CHECKS))
+        return check
+    for factory in scorers.FACTORIES:
+        if name in (factory, short_name(factory)):
+            made: Callable[..., Scorer[Any, Any]] = getattr(scorers, factory)
+            return made
+    near = get_close_matches(name, [*scorer_names(), *scorers.FACTORIES], n=1)
+    hint = f"did you mean {near[0]}?" if near else "'referee scorers' lists them"
+    raise OptionError(f"there is no scorer {name!r}; {hint}")
+
+
+def _called(name: str, factory: Callable[..., Any], options: Any) -> Scorer[Any, Any]:
+    args, kwargs = _arguments(options)
+    try:
+        inspect.signature(factory).bind(*args, **kwargs)
+    except TypeError as error:
+        raise OptionError(f"{name}: {error}; its options are {inspect.signature(factory)}") from None
+    return as_scorer(factory(*args, **kwargs))
+
+
+def _arguments(options: Any) -> tuple[list[Any], dict[str, Any]]:
+    if options is None:
+        return [], {}
+    if isinstance(options, Mapping):
+        return [], {str(key): value for key, value in options.items()}
+    return (list(options), {}) if isinstance(options, (list, tuple)) else ([options], {})
+
+
+def _own(name: str, options: Any) -> Scorer[Any, Any]:
+    """A scorer, factory or function of the user's own, `module:function`, looked up from the working directory too."""
+    module_name, _, attribute = name.partition(":")
+    try:
+        module = _import(module_name)
+        found = getattr(module, attribute)
+    except ImportError as error:
+        raise OptionError(f"{name}: the module {module_name} can't be imported: {error}") from None
+    except AttributeError:
+        raise OptionError(f"{name}: the module {module_name} has no {attribute!r}") from None
+    if isinstance(found, Scorer):
+        return found
+    if options is not None:
+        return _called(name, found, options)
+    if callable(found) and not _takes_a_run(found):
+        return _called(name, found, None)
+    return as_scorer(found)
+
+
+def _import(name: str) -> Any:
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    finally:
+        if added and here in sys.path:
+            sys.path.remove(here)
+
+
+def _takes_a_run(function: Any) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(parameter.default is parameter.empty and parameter.kind.value <= 1 for parameter in parameters)
