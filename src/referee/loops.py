@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -53,12 +54,17 @@ def run_coroutine(coroutine: Coroutine[Any, Any, T]) -> T:
         raise RuntimeError(
             "a synchronous call was made from inside an asynchronous scorer or target: await the asynchronous one there"
         )
-    future = asyncio.run_coroutine_threadsafe(_in_context(coroutine), loop)
+    future = submit_coroutine(coroutine)
     try:
         return future.result()
     except BaseException:
         future.cancel()
         raise
+
+
+def submit_coroutine(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    """Start a coroutine on the background loop and return its future at once."""
+    return asyncio.run_coroutine_threadsafe(_in_context(coroutine), _background.loop())
 
 
 def _in_thread_of(loop: asyncio.AbstractEventLoop) -> bool:

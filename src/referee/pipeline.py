@@ -249,6 +249,22 @@ class Scorer(Generic[P, A]):
         self._require_score_step()
         return Execution(self, run, None).run_plain()
 
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether all steps are plain functions, so that no event loop is needed."""
+        return self._fast is not None or self._synchronous
+
+    def ready(self, judge: Asker | str | None = None) -> Scorer[P, A]:
+        """This scorer with everything found that it needs to run: call it before anything runs.
+
+        Raises:
+            OptionError: There is no `generate_score`, or a step asks a judge and none can be found.
+        """
+        if self._fast is None:
+            self._require_score_step()
+        found = self._find_judge(judge)
+        return self if found is None else self._with(judge=found)
+
     def _find_judge(self, given: Asker | str | None) -> Asker | None:
         """The scorer's judge, the caller's, or the environment's; looked up only when a step asks one."""
         if self.judge is not None:

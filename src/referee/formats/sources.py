@@ -173,7 +173,10 @@ class RunReader:
                     else:
                         chosen = self._format or detect_format(record)
                         decode_line = getattr(chosen, "decode_line", None)
-                        decoded = self._decode(record, source, lines.number, chosen)
+                        if chosen is None:  # a line may hold a list of records
+                            yield from self._document_records(record, source, lines.number)
+                        else:
+                            decoded = self._decode(record, source, lines.number, chosen)
             if decoded is not None:
                 yield decoded
             line = lines.next_with_content()
@@ -203,13 +206,13 @@ class RunReader:
             else:
                 self._fail(error.at(source, None))
             return
-        yield from self._document_records(document, source)
+        yield from self._document_records(document, source, None)
 
-    def _document_records(self, document: Any, source: str) -> Iterator[Decoded]:
+    def _document_records(self, document: Any, source: str, line: int | None) -> Iterator[Decoded]:
         """A document is one record, or a list of records, or an object that keeps a list of records."""
         chosen = self._format if self._format and self._format.detect(document) else detect_format(document)
         if chosen is not None:
-            decoded = self._decode(document, source, None, self._format or chosen)
+            decoded = self._decode(document, source, line, self._format or chosen)
             if decoded is not None:
                 yield decoded
             return
@@ -217,10 +220,10 @@ class RunReader:
         if isinstance(document, dict):
             records = next((document[key] for key in _LIST_KEYS if isinstance(document.get(key), list)), None)
         if records is None or not records:
-            self._fail(_unknown(document).at(source, None))
+            self._fail(_unknown(document).at(source, line))
             return
         for index, record in enumerate(records):
-            decoded = self._decode(record, source, None, field=f"[{index}]")
+            decoded = self._decode(record, source, line, field=f"[{index}]")
             if decoded is not None:
                 yield decoded
 

@@ -1,0 +1,182 @@
+"""`referee score`: score recorded runs."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from referee.batch import numbered, score_runs
+from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_USAGE
+from referee.cli.options import Sources, echo_errors, reading_options
+from referee.cli.summary import print_summary, summary_data
+from referee.errors import OptionError
+from referee.loading import load_scorers_file, parse_scorer
+from referee.outputs import ScoreWriter, open_output
+from referee.runs import Run
+from referee.scores import TOLERANCE, Score
+from referee.tally import Tally
+
+
+class Bound(click.ParamType[tuple[str, float]]):
+    """`ID=NUMBER`."""
+
+    name = "ID=NUMBER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """The id and the number."""
+        if isinstance(value, tuple):
+            return value
+        scorer_id, _, number = str(value).rpartition("=")
+        try:
+            bound = float(number)
+        except ValueError:
+            bound = float("nan")
+        if not scorer_id or math.isnan(bound):
+            self.fail(f"expected ID=NUMBER, like completeness-scorer=0.8, not {value!r}", param, ctx)
+        return scorer_id, bound
+
+
+@click.command()
+@reading_options
+@click.option(
+    "--scorer",
+    "-s",
+    "words",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="A scorer: NAME, NAME=VALUE or NAME={json options}. May be given again.",
+)
+@click.option(
+    "--scorers", "files", multiple=True, type=click.Path(path_type=Path), help="A YAML or JSON file that lists scorers."
+)
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every score to a file: .jsonl, .csv, .md or .parquet. May be given again.",
+)
+@click.option(
+    "--fail-under", multiple=True, type=Bound(), help="Exit with 1 when the scorer's mean is below this number."
+)
+@click.option(
+    "--fail-over", multiple=True, type=Bound(), help="Exit with 1 when the scorer's mean is above this number."
+)
+@click.option(
+    "--lowest", type=click.IntRange(min=0), default=5, show_default=True, help="Show so many of the lowest runs."
+)
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="How many runs are judged at once."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def score(
+    runs: tuple[str, ...],
+    format: str | None,
+    turns: str,
+    max_line_bytes: int,
+    words: tuple[str, ...],
+    files: tuple[Path, ...],
+    outputs: tuple[Path, ...],
+    fail_under: tuple[tuple[str, float], ...],
+    fail_over: tuple[tuple[str, float], ...],
+    lowest: int,
+    concurrency: int,
+    as_json: bool,
+) -> None:
+    """Score recorded runs: files, folders, globs, or - for standard input.
+
+    \b
+    Examples:
+      referee score runs.jsonl -s checks.no_tool_errors
+      referee score runs/ -s checks.includes=sunny -s completeness -o scores.csv
+      referee score runs.jsonl --scorers scorers.yaml --fail-under check-includes=0.9
+
+    \b
+    Exit codes, the first that applies:
+      2  wrong usage, or nothing could be read
+      1  a --fail-under or --fail-over was missed
+      3  some lines could not be read, or a scorer had errors
+      0  otherwise
+    """
+    scorers = numbered(
+        [scorer for file in files for scorer in load_scorers_file(file)] + [parse_scorer(word) for word in words]
+    )
+    if not scorers:
+        raise OptionError("give at least one --scorer or --scorers; 'referee scorers' lists them")
+    for name, _ in (*fail_under, *fail_over):
+        if name not in {scorer.id for scorer in scorers}:
+            raise OptionError(
+                f"--fail-under and --fail-over name a scorer's id, one of {', '.join(scorer.id for scorer in scorers)}; not {name!r}"
+            )
+    sources = Sources(runs, format, turns, max_line_bytes)
+    tally = Tally(scorers, keep_lowest=lowest)
+    with ExitStack() as stack:
+        writers = [stack.enter_context(open_output(path)) for path in outputs]
+        _add_all(tally, writers, score_runs(_shown(sources), scorers, concurrency=concurrency))
+    echo_errors(sources)
+    if as_json:
+        click.echo(summary_data(tally, sources))
+    elif tally.runs:
+        print_summary(tally, sources)
+    sys.exit(_exit_code(tally, sources, fail_under, fail_over))
+
+
+def _add_all(tally: Tally, writers: Sequence[ScoreWriter], scored: Iterable[tuple[Run, list[Score]]]) -> None:
+    for run, scores in scored:
+        tally.add(run, scores)
+        for writer in writers:
+            writer.write(scores)
+
+
+def _shown(sources: Sources) -> Iterator[Run]:
+    """The runs, with a progress line on a terminal."""
+    if not sys.stderr.isatty():
+        yield from sources
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("scoring"), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("scoring", total=None)
+        for run in sources:
+            yield run
+            progress.advance(task)
+
+
+def _exit_code(
+    tally: Tally, sources: Sources, under: Sequence[tuple[str, float]], over: Sequence[tuple[str, float]]
+) -> int:
+    if not tally.runs:
+        return EXIT_USAGE
+    missed = False
+    for bounds, is_floor in ((under, True), (over, False)):
+        for name, bound in bounds:
+            problem = _missed(tally, name, bound, is_floor=is_floor)
+            if problem:
+                click.echo(f"referee: {problem}", err=True)
+                missed = True
+    if missed:
+        return EXIT_FAILED
+    return EXIT_INCOMPLETE if sources.error_count or tally.errors else 0
+
+
+def _missed(tally: Tally, name: str, bound: float, *, is_floor: bool) -> str | None:
+    """Why a bound is missed; a mean over survivors cannot reach it, nothing scorable cannot miss it."""
+    found = next(entry for entry in tally.scorers if entry.scorer_id == name)
+    if found.errors:
+        return f"{name}: {found.errors} of {found.attempted} runs had an error, so its mean stands for {found.coverage:.0%} of them"
+    if found.mean is None:
+        return None
+    if is_floor and found.mean < bound - TOLERANCE:
+        return f"{name}: the mean {found.mean:.4g} is below {bound:g}"
+    if not is_floor and found.mean > bound + TOLERANCE:
+        return f"{name}: the mean {found.mean:.4g} is above {bound:g}"
+    return None

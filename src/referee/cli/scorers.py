@@ -1,0 +1,39 @@
+"""`referee scorers`: list the scorers, or explain one."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from referee.loading import factory_of, scorer_names
+
+
+@click.command()
+@click.argument("name", required=False)
+def scorers(name: str | None) -> None:
+    """List the scorers, or explain the one named.
+
+    \b
+    Examples:
+      referee scorers
+      referee scorers checks.includes
+    """
+    if name is None:
+        width = max(map(len, scorer_names()))
+        for known in scorer_names():
+            click.echo(f"{known:<{width}}  {_first_line(known)}")
+        return
+    factory = factory_of(name)
+    click.echo(f"{name}{_signature(factory)}\n")
+    click.echo(inspect.getdoc(factory) or "")
+
+
+def _first_line(name: str) -> str:
+    return (inspect.getdoc(factory_of(name)) or "").split("\n", 1)[0]
+
+
+def _signature(factory: object) -> str:
+    assert callable(factory)
+    parameters = inspect.signature(factory).parameters.values()
+    return f"({', '.join(str(parameter) for parameter in parameters)})".replace("'", '"')
