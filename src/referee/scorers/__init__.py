@@ -6,14 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from referee.scorers.completeness import create_completeness_scorer
     from referee.scorers.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
 
 #: Each factory's module. The key is also the scorer's name for the command line, without `create_` and `_scorer`.
 FACTORIES = {
+    "create_completeness_scorer": "completeness",
     "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
 }
 
 __all__ = [
+    "create_completeness_scorer",
     "create_tool_call_accuracy_scorer_code",
 ]
 

@@ -1,0 +1,119 @@
+"""Words: what a text is made of, in every script.
+
+A word is a run of letters, digits and the marks that belong to them (`\\w` of Python's `re` splits Hindi and Thai).
+Scripts that are written without spaces have no visible words; their runs become overlapping pairs of characters.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import pairwise
+
+import regex
+
+from referee.errors import OptionError
+from referee.text import fold
+
+#: Letters, digits and combining marks of the scripts without spaces; Han and Kana are written together. The two
+#: lengthening marks of Kana belong to no script.
+_UNSPACED = "|".join(
+    rf"[{script}&&[\p{{L}}\p{{N}}\p{{M}}]]+"
+    for script in (
+        r"[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70]",
+        r"\p{Thai}",
+        r"\p{Lao}",
+        r"\p{Khmer}",
+        r"\p{Myanmar}",
+    )
+)
+_SPACED = r"[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+_RUN = regex.compile(rf"(?V1)(?P<unspaced>{_UNSPACED})|{_SPACED}(?:{_SPACED}|[\p{{Mn}}\p{{Mc}}])*")
+#: They choose the look of the character before them (an emoji, a Han variant) and belong to no word.
+_VARIATION_SELECTORS = regex.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_CAMEL_HUMP = regex.compile(r"(?<=\p{Ll}\p{Mn}*)(?=\p{Lu})|(?<=\p{Lu}\p{Mn}*)(?=\p{Lu}\p{Mn}*\p{Ll})")
+_DIACRITIC = regex.compile(r"[\u0300-\u036f]+")
+
+#: Stands for a language without a dictionary.
+ANY_LANGUAGE = "any"
+
+#: No dictionary has longer words; looking one up takes time that grows with its square.
+_LONGEST_INFLECTED = 64
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as they are written, in order; of scripts without spaces the pairs of characters.
+
+    Typography is folded (`referee.text.fold`) and the text is in NFC. A single character of a script without spaces
+    stands alone.
+
+    Example:
+        >>> words("L\u2019été, snake_case: 3.14"), words("今天天气 は")
+        (['L', 'été', 'snake', 'case', '3', '14'], ['今天', '天天', '天气', 'は'])
+    """
+    found: list[str] = []
+    for match in _RUN.finditer(_VARIATION_SELECTORS.sub("", fold(text))):
+        run = match.group()
+        if match.lastgroup and len(run) > 2:
+            found += map("".join, pairwise(run))
+        else:
+            found.append(run)
+    return found
+
+
+def split_camel_case(text: str) -> str:
+    """The text with a space at each hump of a word.
+
+    Example:
+        >>> split_camel_case("getUserName of JSONFile")
+        'get User Name of JSON File'
+    """
+    return _CAMEL_HUMP.sub(" ", text)
+
+
+def plain(word: str) -> str:
+    """The word in lower case without diacritics (U+0300 to U+036F), in NFC.
+
+    Example:
+        >>> plain("Crème"), plain("Łódź"), plain("हिन्दी")
+        ('creme', 'łodz', 'हिन्दी')
+    """
+    if word.isascii():
+        return word.lower()
+    bare = _DIACRITIC.sub("", unicodedata.normalize("NFD", word.lower()))
+    return unicodedata.normalize("NFC", bare)
+
+
+def distinct(words: Iterable[str]) -> list[str]:
+    """The words without repetition, in the order of their first appearance."""
+    return list(dict.fromkeys(words))
+
+
+@cache
+def base_forms(language: str) -> Callable[[str], str]:
+    """A function that gives the base form of a word of the language: was -> be, studies -> study.
+
+    A word that the language's dictionary does not know stays as it is. The dictionary is loaded at the first word.
+
+    Args:
+        language: A code such as `en`; `any` leaves all words as they are.
+
+    Raises:
+        OptionError: There is no dictionary of that language.
+
+    Example:
+        >>> list(map(base_forms("en"), ["went", "written", "Ghent"])), base_forms(ANY_LANGUAGE)("went")
+        (['go', 'write', 'Ghent'], 'went')
+    """
+    if language == ANY_LANGUAGE:
+        return str
+    from simplemma import lemmatize
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
+    if language not in SUPPORTED_LANGUAGES:
+        known = ", ".join(sorted(SUPPORTED_LANGUAGES))
+        raise OptionError(
+            f"language must be one of {known}, or {ANY_LANGUAGE!r} for words as they stand, not {language!r}"
+        )
+    return lambda word: lemmatize(word, language) if len(word) <= _LONGEST_INFLECTED else word
