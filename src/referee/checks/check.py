@@ -64,17 +64,3 @@ def require_count(check_name: str, option: str, value: Any, *, least: int = 0) -
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise OptionError(f"checks.{check_name}: {option} must be a whole number of at least {least}, not {value!r}")
     return value
-
-
-def quoted(text: str, most: int = 80) -> str:
-    """The text in double quotes on one line, shortened in the middle with its length when it is long.
-
-    Example:
-        >>> quoted("sunny"), quoted("x" * 200, 10)
-        ('"sunny"', '"xxxxx…xxxxx" (200 characters)')
-    """
-    line = text.replace("\n", "\\n")
-    if len(line) <= most:
-        return f'"{line}"'
-    half = most // 2
-    return f'"{line[:half]}…{line[-half:]}" ({len(text):,} characters)'

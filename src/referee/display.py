@@ -1,0 +1,69 @@
+"""Values on one line, for people: quoted, shortened, and without characters that a terminal obeys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def quoted(text: str, most: int = 80) -> str:
+    """The text in double quotes on one line, shortened in the middle with its length when it is long.
+
+    Example:
+        >>> quoted("sunny"), quoted("x" * 200, 10)
+        ('"sunny"', '"xxxxx…xxxxx" (200 characters)')
+    """
+    if len(text) <= most:
+        return f'"{printable(text)}"'
+    half = most // 2
+    return f'"{printable(text[:half])}…{printable(text[-half:])}" ({len(text):,} characters)'
+
+
+def printable(text: str) -> str:
+    """The text with every character that is not printable (line ends, escapes, direction marks) written as an escape.
+
+    Example:
+        >>> printable("a\\n\\x1b[31mb")
+        'a\\\\n\\\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """A JSON value as its text on one line, cut after `most` characters; any other Python value as its `repr`.
+
+    Example:
+        >>> shown({"city": "Ghent", "days": [1, 2]}), shown(list(range(100)), 10)
+        ('{"city": "Ghent", "days": [1, 2]}', '[0, 1, 2, …')
+    """
+    return cut(json_text(value), most)
+
+
+def shown_pair(left: Any, right: Any, most: int = 80) -> tuple[str, str]:
+    """Two values as `shown`, but long ones are cut so that the place where they differ is seen.
+
+    Example:
+        >>> shown_pair("a" * 90 + "left", "a" * 90 + "right", 20)
+        ('…aaaaaaaaaleft"', '…aaaaaaaaaright"')
+    """
+    texts = json_text(left), json_text(right)
+    if max(map(len, texts)) <= most:
+        return texts
+    same = next((index for index, (one, other) in enumerate(zip(*texts)) if one != other), min(map(len, texts)))
+    start = max(0, same - most // 2 + 1)
+    lead = "…" if start else ""
+    return lead + cut(texts[0][start:], most), lead + cut(texts[1][start:], most)
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or its first characters and an ellipsis, `most` characters at most."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON on one line with only printable characters."""
+    return printable(json.dumps(value, ensure_ascii=False, default=repr))

@@ -1,0 +1,62 @@
+"""Regular expressions that can't hang: every one is compiled here, and every search is given a time limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import regex
+
+from referee.display import quoted
+from referee.errors import OptionError
+
+#: A pattern that works longer than this on one text is an error of the check, not a hang.
+REGEX_SECONDS = 1.0
+
+FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL}
+_PORTABLE_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
+
+
+def compile_pattern(pattern: str | re.Pattern[str] | Mapping[str, str]) -> regex.Pattern[str]:
+    """The pattern as one of the `regex` library, which can stop a search that takes too long.
+
+    Args:
+        pattern: A string with inline flags, a compiled pattern, or `{"pattern": ..., "flags": "ims"}`, where other
+            JavaScript flags are ignored.
+
+    Raises:
+        OptionError: It does not compile.
+
+    Example:
+        >>> found(compile_pattern(r"\\d+ €"), "It costs 12 €.")
+        True
+    """
+    if isinstance(pattern, Mapping):
+        source, flags = pattern.get("pattern"), 0
+        for letter in pattern.get("flags", ""):
+            flags |= FLAGS.get(letter, 0)
+    elif isinstance(pattern, re.Pattern):
+        source, flags = pattern.pattern, pattern.flags & _PORTABLE_FLAGS
+    else:
+        source, flags = pattern, 0
+    if not isinstance(source, str):
+        raise OptionError(f"a pattern is a string, not {type(source).__name__}")
+    try:
+        return regex.compile(source, flags | regex.VERSION0)
+    except (regex.error, RecursionError) as error:
+        raise OptionError(f"the pattern {quoted(source)} does not compile: {error}") from None
+
+
+def found(pattern: regex.Pattern[str], text: str, *, whole: bool = False) -> bool:
+    """Whether the pattern is found in the text, or matches the `whole` text.
+
+    Raises:
+        TimeoutError: It works longer than `REGEX_SECONDS`.
+    """
+    find = pattern.fullmatch if whole else pattern.search
+    try:
+        return find(text, timeout=REGEX_SECONDS) is not None
+    except TimeoutError:
+        raise TimeoutError(
+            f"/{pattern.pattern}/ worked longer than {REGEX_SECONDS:g} s on {len(text):,} characters: it backtracks"
+        ) from None
