@@ -1,0 +1,152 @@
+"""Two results on the same items: is the difference noise?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+from referee.errors import OptionError
+from referee.statistics.intervals import Interval, t_interval
+from referee.statistics.student import normal_quantile
+
+RESAMPLES = 9999
+#: Up to so many differences that are not 0 every choice of signs is tried; above, signs are drawn.
+_EXACT = 16
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """The p-value of a difference between two rates on the same items.
+
+    Under chance, an item that only one of two passes is as likely passed by the one as by the other: the two-sided
+    binomial test on those items. Source: Q. McNemar, 1947, in the exact form.
+
+    Args:
+        only_first: Items that only the first passes.
+        only_second: Items that only the second passes.
+
+    Returns:
+        The p-value, 0 to 1.
+
+    Raises:
+        OptionError: A count below 0.
+
+    Example:
+        >>> mcnemar_exact(1, 9)
+        0.021484375
+    """
+    if only_first < 0 or only_second < 0:
+        raise OptionError(f"counts must be 0 or more, not {only_first} and {only_second}")
+    total = only_first + only_second
+    tail = sum(math.comb(total, count) for count in range(min(only_first, only_second) + 1))
+    return min(1.0, tail / (1 << total) * 2)
+
+
+def paired_permutation_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float:
+    """The p-value of a mean difference on the same items, by swapping the two results of an item at random.
+
+    Two-sided. With at most 16 differences that are not 0, all ways of swapping are counted and the value is exact.
+    With more, so many ways are drawn, and the value is (ways at least as extreme + 1) / (ways + 1): B. Phipson and
+    G. K. Smyth, "Permutation P-values Should Never Be Zero", 2010.
+
+    Args:
+        differences: Second minus first, by item.
+        resamples: How many ways are drawn.
+        seed: The seed of the draws.
+
+    Returns:
+        The p-value, above 0, at most 1.
+
+    Example:
+        >>> paired_permutation_test([0.1, 0.2, 0.3, 0.4])
+        0.125
+    """
+    sizes = [abs(value) for value in differences if value]
+    observed = abs(math.fsum(differences)) * (1 - 1e-12)
+    if len(sizes) <= _EXACT:
+        sums = [0.0]
+        for size in sizes:
+            sums = [total + signed for total in sums for signed in (size, -size)]
+        return sum(abs(total) >= observed for total in sums) / len(sums)
+    bits = Random(seed).getrandbits  # noqa: S311 - statistics, no secret
+    whole = math.fsum(sizes)
+    extreme = 0
+    for _ in range(resamples):
+        signs = bits(len(sizes))
+        kept = sum(size for place, size in enumerate(sizes) if signs >> place & 1)
+        extreme += abs(2 * kept - whole) >= observed
+    return (extreme + 1) / (resamples + 1)
+
+
+def are_rates(differences: Sequence[float]) -> bool:
+    """Whether the differences are those of passes and failures: each is -1, 0 or 1."""
+    return all(value in (-1, 0, 1) for value in differences)
+
+
+def _rate_difference(differences: Sequence[float]) -> tuple[float, float]:
+    """Difference of two rates and its standard error, with one item added to each side that differs.
+
+    D. G. Bonett and R. M. Price, "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on
+    Paired Data", 2012.
+    """
+    size = len(differences) + 2
+    gained = (sum(value > 0 for value in differences) + 1) / size
+    lost = (sum(value < 0 for value in differences) + 1) / size
+    return gained - lost, math.sqrt((gained + lost - (gained - lost) ** 2) / size)
+
+
+def difference_interval(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """The interval of a mean difference on the same items.
+
+    Args:
+        differences: Second minus first, by item; for repeated items the difference of the item's means.
+        confidence: 0.95 for 95 %.
+
+    Returns:
+        For passes and failures the interval of Bonett and Price, else Student's; `None` for fewer than two items.
+
+    Raises:
+        OptionError: No difference, or the confidence is outside 0 to 1.
+
+    Example:
+        >>> interval = difference_interval([0, 0, 1, 1, 1, 1, 0, 1])
+        >>> interval.method, interval.low > 0
+        ('bonett-price', True)
+    """
+    if len(differences) > 1 and are_rates(differences):
+        if not 0 < confidence < 1:
+            raise OptionError(f"confidence must be between 0 and 1, like 0.95, not {confidence!r}")
+        centre, error = _rate_difference(differences)
+        half = normal_quantile((1 + confidence) / 2) * error
+        return Interval(max(-1.0, centre - half), min(1.0, centre + half), confidence, "bonett-price")
+    return t_interval(differences, confidence)
+
+
+def detectable_difference(differences: Sequence[float], confidence: float = 0.95, power: float = 0.8) -> float | None:
+    """The smallest true difference that a sample like this one would find.
+
+    Formula: `(z(1 - (1 - confidence) / 2) + z(power)) * standard error of the mean difference`; E. Miller, "Adding
+    Error Bars to Evals", 2024, arXiv:2411.00640, section 5.
+
+    Args:
+        differences: Second minus first, by item.
+        confidence: 1 minus the accepted chance to see a difference where there is none.
+        power: The chance to find a difference of this size.
+
+    Returns:
+        The difference; `None` for fewer than two items, or when every difference is the same and the sample says
+        nothing about the spread.
+
+    Example:
+        >>> round(detectable_difference([0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]), 3)
+        0.13
+    """
+    if len(differences) < 2:
+        return None
+    if are_rates(differences):
+        error = _rate_difference(differences)[1]
+    else:
+        mean = math.fsum(differences) / len(differences)
+        squares = math.fsum((value - mean) ** 2 for value in differences)
+        error = math.sqrt(squares / (len(differences) - 1) / len(differences))
+    return (normal_quantile((1 + confidence) / 2) + normal_quantile(power)) * error or None
