@@ -10,8 +10,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from referee import checks, scorers
 from referee.errors import OptionError
+from referee.jsonvalue import decode
 from referee.pipeline import Scorer, as_scorer
 
 _CHECKS = "checks."
@@ -76,7 +79,7 @@ def load_scorer(spec: Any) -> Scorer[Any, Any]:
 def parse_scorer(text: str) -> Scorer[Any, Any]:
     """A scorer from one word of the command line: `NAME`, `NAME=VALUE` or `NAME={json options}`.
 
-    `VALUE` is JSON where it is a list, an object, a number or a string in quotes, else plain text; `{...}` are options by name.
+    `VALUE` is the scorer's first option: taken as it is where that option is a text, else read as JSON.
 
     Raises:
         OptionError: There is no such scorer, or its options are wrong.
@@ -86,21 +89,19 @@ def parse_scorer(text: str) -> Scorer[Any, Any]:
         ({'expected': 'sunny'}, {'expected': ['search', 'book']})
     """
     name, given, value = text.partition("=")
-    return load_scorer({name: _parsed_value(value)} if given else name)
+    return load_scorer({name: _parsed_value(name, value)} if given else name)
 
 
-def _parsed_value(text: str) -> Any:
-    from referee.jsonvalue import decode
-
-    if text[:1] not in ("[", "{", '"') and not text[:1].isdigit():
-        return [text]
+def _parsed_value(name: str, text: str) -> Any:
     try:
         value = decode(text)
-    except Exception as error:
-        if text[:1] in ("[", "{"):
-            raise OptionError(f"{text!r} is no JSON: {error}") from None
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
         return [text]
-    return value if isinstance(value, dict) else [value]
+    if isinstance(value, dict) or ":" in name:
+        return value
+    first = next(iter(inspect.signature(factory_of(name)).parameters.values()), None)
+    takes_text = first is not None and str(first.annotation).startswith("str")
+    return [text if takes_text else value]
 
 
 def load_scorers_file(path: Path) -> list[Scorer[Any, Any]]:

@@ -29,6 +29,11 @@ class ScoreWriter(AbstractContextManager["ScoreWriter"], Protocol):
         ...
 
 
+_MARKDOWN = str.maketrans(
+    {letter: f"\\{letter}" for letter in "\\`*_{}[]()#+!|~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+)
+
+
 def open_output(path: Path) -> ScoreWriter:
     """A writer for the file's suffix: `.jsonl`, `.csv`, `.md` or `.parquet`.
 
@@ -132,9 +137,9 @@ def markdown_text(text: str) -> str:
 
     Example:
         >>> print(markdown_text("<b>| *x*"))
-        \\<b\\>\\| \\*x\\*
+        &lt;b&gt;\\| \\*x\\*
     """
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>()#+!|~" else letter for letter in one_line(text, 300))
+    return one_line(text, 300).translate(_MARKDOWN)
 
 
 class Parquet:

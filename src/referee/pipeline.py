@@ -18,7 +18,7 @@ from referee.jsonvalue import digest
 from referee.loops import run_coroutine
 from referee.runs import Run
 from referee.scores import Score, Unscored
-from referee.steps import Asker, FunctionStep, NotScorable, Number, PromptStep, Results, StepFunction
+from referee.steps import Asker, FunctionStep, NotScorable, Number, PromptStep, Results
 
 A = TypeVar("A")
 P = TypeVar("P")
@@ -151,11 +151,33 @@ class Scorer(Generic[P, A]):
         """Add the step that judges the parts."""
         return self._with_step("analyze", step)
 
-    def generate_score(self, step: StepFunction[P, A, Number] | PromptStep[float]) -> Scorer[P, A]:
+    @overload
+    def generate_score(self, step: PromptStep[float]) -> Scorer[P, A]: ...
+    @overload
+    def generate_score(self, step: Callable[[Run, Results[P, A]], Number | Score | NotScorable]) -> Scorer[P, A]: ...
+    @overload
+    def generate_score(
+        self, step: Callable[[Run, Results[P, A]], Awaitable[Number | Score | NotScorable]]
+    ) -> Scorer[P, A]: ...
+    @overload
+    def generate_score(self, step: Callable[[Run], Number | Score | NotScorable]) -> Scorer[P, A]: ...
+    @overload
+    def generate_score(self, step: Callable[[Run], Awaitable[Number | Score | NotScorable]]) -> Scorer[P, A]: ...
+    def generate_score(self, step: Any) -> Scorer[Any, Any]:
         """Add the step that gives the number. A boolean counts as 1 or 0."""
         return self._with_step("generate_score", step)
 
-    def generate_reason(self, step: StepFunction[P, A, str | None] | PromptStep[str]) -> Scorer[P, A]:
+    @overload
+    def generate_reason(self, step: PromptStep[str]) -> Scorer[P, A]: ...
+    @overload
+    def generate_reason(self, step: Callable[[Run, Results[P, A]], str | None]) -> Scorer[P, A]: ...
+    @overload
+    def generate_reason(self, step: Callable[[Run, Results[P, A]], Awaitable[str | None]]) -> Scorer[P, A]: ...
+    @overload
+    def generate_reason(self, step: Callable[[Run], str | None]) -> Scorer[P, A]: ...
+    @overload
+    def generate_reason(self, step: Callable[[Run], Awaitable[str | None]]) -> Scorer[P, A]: ...
+    def generate_reason(self, step: Any) -> Scorer[Any, Any]:
         """Add the step that explains the score, which it finds in `results.score`. Its failure leaves the score in place."""
         return self._with_step("generate_reason", step)
 

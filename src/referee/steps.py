@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from referee.errors import JudgeError, OptionError
 from referee.fingerprint import fingerprint
+from referee.prompts import Prompt
 from referee.runs import Run
 from referee.scores import JudgeUsage
 
@@ -45,31 +46,37 @@ def not_scorable(reason: str) -> NotScorable:
 class Asker(Protocol):
     """What a step needs of a judge: one method. `referee.judge.Judge` and all its wrappers have this shape."""
 
-    async def ask(self, prompt: str, returns: type[T]) -> T:
+    async def ask(self, prompt: Prompt | str, returns: type[T]) -> T:
         """Ask a question and get an answer of the type `returns` (a `msgspec.Struct`, or `str` for free text)."""
         ...
 
 
 class Consultation:
-    """One step's talk with the judge: passes questions on and keeps the prompts and what they cost."""
+    """One step's talk with the judge: passes questions on and keeps the prompts and what they cost.
 
-    __slots__ = ("_asker", "prompts", "usage")
+    Args:
+        asker: The judge.
+        repeat: Which of several independent scores of one run this is, from 0.
+    """
 
-    def __init__(self, asker: Asker | None) -> None:
+    __slots__ = ("_asker", "_repeat", "prompts", "usage")
+
+    def __init__(self, asker: Asker | None, repeat: int = 0) -> None:
         self._asker = asker
+        self._repeat = repeat
         self.prompts: list[str] = []
         self.usage: JudgeUsage | None = None
 
-    async def ask(self, prompt: str, returns: type[T]) -> T:
+    async def ask(self, prompt: Prompt | str, returns: type[T]) -> T:
         """Ask the judge. Prompt and usage are kept in the score."""
         if self._asker is None:
             raise JudgeError("this scorer asks a judge and has none: give model=, or set REFEREE_MODEL")
-        self.prompts.append(prompt)
+        self.prompts.append(str(prompt))
         consult = getattr(self._asker, "consult", None)
         if consult is None:
             return await self._asker.ask(prompt, returns)
         try:
-            answer, usage = await consult(prompt, returns)
+            answer, usage = await consult(prompt, returns, repeat=self._repeat)
         except JudgeError as error:
             self._add(error.usage)
             raise
@@ -108,7 +115,8 @@ class PromptStep(Generic[R]):
     """A step that is asked of the judge.
 
     Args:
-        create_prompt: Makes the prompt from the run and the results so far.
+        create_prompt: Makes the prompt from the run, or from the run and the results so far. A `Prompt` shows what the agent wrote as
+            data inside a fence; in a plain text it can pose as your own words.
         returns: The type of the answer: a `msgspec.Struct`, or `str` for `generate_reason`. For `generate_score`
             `float` asks for a number.
         description: What the step does, for people.
@@ -116,11 +124,11 @@ class PromptStep(Generic[R]):
 
     Example:
         >>> import msgspec
-        >>> from referee import create_scorer
+        >>> from referee import Prompt, create_scorer
         >>> class Tone(msgspec.Struct):
         ...     reason: str
         ...     polite: bool
-        >>> step = PromptStep(lambda run, results: f"Is this polite? {run.final_text}", returns=Tone)
+        >>> step = PromptStep(lambda run: Prompt("Is the answer polite? {answer}", answer=run.final_text), returns=Tone)
         >>> scorer = create_scorer(id="polite").analyze(step).generate_score(
         ...     lambda run, results: results.analyze_step_result.polite
         ... )
@@ -128,17 +136,18 @@ class PromptStep(Generic[R]):
         True
     """
 
-    __slots__ = ("create_prompt", "description", "judge", "returns")
+    __slots__ = ("create_prompt", "description", "judge", "returns", "source")
 
     def __init__(
         self,
-        create_prompt: Callable[[Run, Results[Any, Any]], str],
+        create_prompt: Callable[[Run, Results[Any, Any]], Prompt | str] | Callable[[Run], Prompt | str],
         *,
         returns: type[R],
         description: str = "",
         judge: Asker | str | None = None,
     ) -> None:
-        self.create_prompt = create_prompt
+        self.source = create_prompt
+        self.create_prompt: Callable[[Run, Results[Any, Any]], Prompt | str] = _of_two(create_prompt)
         self.returns = returns
         self.description = description
         self.judge = judge
@@ -146,27 +155,22 @@ class PromptStep(Generic[R]):
     @property
     def fingerprint(self) -> Any:
         """Changes when the prompt's function, the answer's type or the judge does."""
-        return [fingerprint(self.create_prompt), fingerprint(self.returns), fingerprint(self.judge)]
+        return [fingerprint(self.source), fingerprint(self.returns), fingerprint(self.judge)]
 
 
 Number: TypeAlias = float | int | bool
-Outcome: TypeAlias = T | NotScorable | Awaitable[T | NotScorable]
-StepFunction: TypeAlias = Callable[[Run, Results[P, A]], Outcome[T]] | Callable[[Run], Outcome[T]]
 
 
 class FunctionStep:
     """A function step: knows how to call it and whether it is asynchronous."""
 
-    __slots__ = ("arity", "asks_judge", "call", "is_async", "source")
+    __slots__ = ("asks_judge", "call", "is_async", "source")
 
     def __init__(self, function: Any, *, asks_judge: bool = False) -> None:
         if not callable(function):
             raise OptionError(f"a step is a function or a PromptStep, not {type(function).__name__}")
         self.source = function
-        self.arity = _arity(function)
-        self.call: Callable[[Run, Results[Any, Any]], Any] = (
-            function if self.arity == 2 else (lambda run, _results: function(run))
-        )
+        self.call: Callable[[Run, Results[Any, Any]], Any] = _of_two(function)
         self.is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         self.asks_judge = asks_judge or bool(getattr(function, "asks_judge", False))
 
@@ -180,6 +184,11 @@ def asks_judge(function: T) -> T:
     """Mark a function step that asks the judge with `results.judge.ask(...)`, so that a missing judge is found before anything runs."""
     function.asks_judge = True  # type: ignore[attr-defined]
     return function
+
+
+def _of_two(function: Any) -> Any:
+    """The function of the run and the results that stands for a step's function of one or two arguments."""
+    return function if _arity(function) == 2 else lambda run, _results: function(run)
 
 
 def _arity(function: Any) -> int:

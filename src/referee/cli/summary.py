@@ -14,6 +14,10 @@ from referee.tally import ScorerTally, Tally
 from referee.terminal import one_line, visible
 
 
+#: How wide a table is that goes to a file or a pipe.
+FILE_WIDTH = 120
+
+
 def summary_data(tally: Tally, sources: Sources) -> str:
     """The summary as JSON."""
     scorers = {
@@ -43,11 +47,13 @@ def summary_data(tally: Tally, sources: Sources) -> str:
 def print_summary(tally: Tally, sources: Sources) -> None:
     """Print means with their coverage, the lowest runs, and what reading lost."""
     console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
     unreadable = f", {sources.error_count:,} unreadable" if sources.error_count else ""
     table = Table(title=f"{tally.runs:,} runs{unreadable}", box=box.SIMPLE, title_justify="left", title_style="bold")
     table.add_column("scorer", no_wrap=True)
     for name in ("mean", "scored", "not scorable", "errors", "lowest", "highest"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for entry in tally.scorers:
         table.add_row(*map(Text, _row(entry)))
     console.print(table)
