@@ -1,0 +1,1 @@
+"""Speed, always as a ratio to a peer or a limit that is measured in the same run."""
