@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +115,8 @@ def score(record: Record, dice: Dice) -> tuple[float, ...]:
         elif message.role == "tool" and not bad:
             content = message.content
             if content and content[0] == "{" and '"error"' in content:
-                try:
+                with suppress(msgspec.DecodeError):
                     bad = bool(_decode_error(content).error)
-                except msgspec.DecodeError:
-                    pass
     text = " ".join(texts)
     lower = text.lower()
     step = 0

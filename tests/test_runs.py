@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -149,3 +150,8 @@ def test_a_conversation_is_cut_into_runs(turns: Any, shapes: Any) -> None:
         (run.input_text, "\n".join(message.text for message in run.output), len(run.history)) for run in found
     ] == shapes
     assert all([message.text for message in run.system] == ["rules"] for run in found)
+
+
+def test_the_published_schema_is_the_one_of_the_code() -> None:
+    published = Path(__file__).parents[1] / "docs" / "run.schema.json"
+    assert json.loads(published.read_text(encoding="utf-8")) == schema()
