@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from referee.filtering import filter_run
     from referee.formats import read_runs, to_run
     from referee.items import Item, Turn
+    from referee.judge import Judge
     from referee.loading import load_scorer
     from referee.messages import File, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
     from referee.pipeline import Scorer, as_scorer, create_scorer
+    from referee.prompts import Prompt
     from referee.runs import Run, Usage
     from referee.scores import Score
     from referee.steps import PromptStep, Results, not_scorable
@@ -35,11 +37,13 @@ _HOME = {
     "File": "messages",
     "InvalidScoreError": "errors",
     "Item": "items",
+    "Judge": "judge",
     "JudgeError": "errors",
     "Message": "messages",
     "MissingExtraError": "errors",
     "Opaque": "messages",
     "OptionError": "errors",
+    "Prompt": "prompts",
     "PromptStep": "steps",
     "ReadError": "errors",
     "Reasoning": "messages",
@@ -72,11 +76,13 @@ __all__ = [
     "File",
     "InvalidScoreError",
     "Item",
+    "Judge",
     "JudgeError",
     "Message",
     "MissingExtraError",
     "Opaque",
     "OptionError",
+    "Prompt",
     "PromptStep",
     "ReadError",
     "Reasoning",

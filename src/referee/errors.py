@@ -7,7 +7,13 @@ RefereeError
 ├── MissingExtraError (also ImportError) an optional package is not installed; names the extra
 ├── ScoreCheckError (also AssertionError) `Score.check()` on a score that does not pass
 ├── InvalidScoreError                   a scorer gave something that is no score
+├── StoreError                          a store that can't be opened, read or written
 └── JudgeError                          the judge gave no usable answer; keeps the raw reply
+    ├── EndpointError                   the endpoint failed, or refused the request
+    ├── JudgeTimeoutError               the answers for one item took too long
+    ├── UnreadableReplyError            the reply is cut off or does not fit what was asked
+    ├── RefusedReplyError               the model refused, or a filter withheld the reply
+    └── BudgetError                     the budget is used up
 ```
 """
 
@@ -75,6 +81,10 @@ class InvalidScoreError(RefereeError):
     """A scorer gave something that is no score: no number, not finite, or outside its range."""
 
 
+class StoreError(RefereeError):
+    """A store that can't be opened, read or written, or does not hold what was asked for."""
+
+
 class JudgeError(RefereeError):
     """The judge gave no usable answer.
 
@@ -88,3 +98,47 @@ class JudgeError(RefereeError):
         super().__init__(message)
         self.raw_reply = raw_reply
         self.usage = usage
+
+
+class EndpointError(JudgeError):
+    """The judge's endpoint failed, or refused the request.
+
+    Args:
+        message: What happened, in one line.
+        passing: Whether the same request may succeed later.
+        status: The HTTP status, where there is one.
+        retry_after: Seconds that the endpoint asks to wait.
+        raw_reply: What came back.
+        usage: What the attempts cost.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        passing: bool = False,
+        status: int | None = None,
+        retry_after: float | None = None,
+        raw_reply: str | None = None,
+        usage: Any = None,
+    ) -> None:
+        super().__init__(message, raw_reply=raw_reply, usage=usage)
+        self.passing = passing
+        self.status = status
+        self.retry_after = retry_after
+
+
+class JudgeTimeoutError(JudgeError):
+    """The judge's answers for one item took longer than `item_timeout`."""
+
+
+class UnreadableReplyError(JudgeError):
+    """The judge's reply is cut off, or does not fit what was asked, also when asked once more."""
+
+
+class RefusedReplyError(JudgeError):
+    """The model refused to answer, or a content filter withheld its reply."""
+
+
+class BudgetError(JudgeError):
+    """The judge's budget is used up. What was done before stands."""

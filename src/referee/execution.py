@@ -39,12 +39,13 @@ class _Stop(Exception):  # noqa: N818 - ends the loop, is no error
 class Execution:
     """One scorer at work on one run."""
 
-    __slots__ = ("asker", "fields", "results", "run", "scorer", "usage")
+    __slots__ = ("asker", "fields", "repeat", "results", "run", "scorer", "usage")
 
-    def __init__(self, scorer: Plan, run: Run, asker: Asker | None) -> None:
+    def __init__(self, scorer: Plan, run: Run, asker: Asker | None, repeat: int = 0) -> None:
         self.scorer = scorer
         self.run = run
         self.asker = asker
+        self.repeat = repeat
         self.results: Results[Any, Any] = Results()
         self.fields: dict[str, Any] = {}
         self.usage: dict[str, JudgeUsage] = {}
@@ -74,7 +75,7 @@ class Execution:
         try:
             self._prepare()
             for name, step in self.scorer.steps.items():
-                consultation = Consultation(self._asker_of(step))
+                consultation = Consultation(self._asker_of(step), self.repeat)
                 self.results.judge = consultation
                 try:
                     value = await self._ask(step, consultation)

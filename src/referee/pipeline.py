@@ -6,6 +6,7 @@ plain functions runs without an event loop.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from referee.execution import Execution, out_of_range, outcome, resolve_judge, s
 from referee.fingerprint import fingerprint
 from referee.jsonvalue import digest
 from referee.loops import run_coroutine
+from referee.repeats import median_score
 from referee.runs import Run
 from referee.scores import Score, Unscored
 from referee.steps import Asker, FunctionStep, NotScorable, Number, PromptStep, Results
@@ -60,6 +62,7 @@ class Scorer(Generic[P, A]):
         "prepare_run",
         "prompts",
         "range",
+        "repeats",
         "steps",
     )
 
@@ -77,6 +80,7 @@ class Scorer(Generic[P, A]):
         options: Mapping[str, Any] | None = None,
         steps: Mapping[str, PromptStep[Any] | FunctionStep] | None = None,
         prompts: Sequence[str] = (),
+        repeats: int = 1,
         fast: Callable[[Run], Verdict] | None = None,
     ) -> None:
         if not id:
@@ -95,6 +99,7 @@ class Scorer(Generic[P, A]):
         self.options = dict(options or {})
         self.steps = dict(steps or {})
         self.prompts = tuple(prompts)
+        self.repeats = repeats
         self._fast = fast
         self._plain = not self.lower_is_better and self.range == (0.0, 1.0)
         self._synchronous = all(isinstance(step, FunctionStep) and not step.is_async for step in self.steps.values())
@@ -115,6 +120,7 @@ class Scorer(Generic[P, A]):
                 "options",
                 "steps",
                 "prompts",
+                "repeats",
             )
         }
         return Scorer(**{**fields, "fast": self._fast, **changes})
@@ -200,6 +206,16 @@ class Scorer(Generic[P, A]):
         """The same scorer with this judge, unless it has one of its own."""
         return self if self.judge is not None or judge is None else self._with(judge=judge)
 
+    def with_repeats(self, repeats: int) -> Scorer[P, A]:
+        """The same scorer, asking its judge so often about each run; the score is the median (`referee.repeats`).
+
+        Raises:
+            OptionError: `repeats` is below 1.
+        """
+        if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+            raise OptionError(f"scorer {self.id}: repeats must be a whole number of at least 1, not {repeats!r}")
+        return self._with(repeats=repeats)
+
     @property
     def needs_judge(self) -> bool:
         """Whether a step asks a judge and neither the step nor the scorer has one of its own."""
@@ -219,6 +235,7 @@ class Scorer(Generic[P, A]):
                     # The steps of a ready-made scorer are named by its kind and prompts; their source may be tidied freely.
                     "steps": fingerprint(self.steps) if self.kind == "custom" else None,
                     "prompts": self.prompts,
+                    "repeats": self.repeats,
                     "judge": fingerprint(self.judge),
                     "prepare_run": fingerprint(self.prepare_run),
                 }
@@ -258,7 +275,12 @@ class Scorer(Generic[P, A]):
         if type(run) is not Run:
             run = _as_run(run)
         self._require_score_step()
-        return await Execution(self, run, self._find_judge(judge)).run_async()
+        asker = self._find_judge(judge)
+        scorer = self if asker is self.judge else self._with(judge=asker)
+        if self.repeats == 1:
+            return await Execution(scorer, run, asker).run_async()
+        repeats = (Execution(scorer, run, asker, repeat).run_async() for repeat in range(self.repeats))
+        return median_score(await asyncio.gather(*repeats))
 
     def run_sync(self, run: Run, *, judge: Asker | str | None = None) -> Score:
         """`run` for synchronous code; also inside a running event loop. Takes and gives the same."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from referee.errors import JudgeError, OptionError

@@ -1,11 +1,14 @@
-"""The judge: a language model that answers questions with a schema."""
+"""The judge: a language model that answers questions in a given form."""
 
 from __future__ import annotations
 
 from referee.errors import OptionError
+from referee.judge.exchange import Reply, Request, Transport
+from referee.judge.judge import Judge
+from referee.judge.scripted import ScriptedModel
 from referee.steps import Asker
 
-__all__ = ["judge_for"]
+__all__ = ["Judge", "Reply", "Request", "ScriptedModel", "Transport", "judge_for"]
 
 
 def judge_for(model: str | None) -> Asker:

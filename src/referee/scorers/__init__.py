@@ -6,18 +6,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from referee.scorers.answer_relevancy import create_answer_relevancy_scorer
     from referee.scorers.completeness import create_completeness_scorer
+    from referee.scorers.faithfulness import create_faithfulness_scorer
+    from referee.scorers.rubric import create_rubric_scorer
     from referee.scorers.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
+    from referee.scorers.tool_call_accuracy_llm import create_tool_call_accuracy_scorer_llm
 
 #: Each factory's module. The key is also the scorer's name for the command line, without `create_` and `_scorer`.
 FACTORIES = {
+    "create_answer_relevancy_scorer": "answer_relevancy",
     "create_completeness_scorer": "completeness",
+    "create_faithfulness_scorer": "faithfulness",
+    "create_rubric_scorer": "rubric",
     "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
+    "create_tool_call_accuracy_scorer_llm": "tool_call_accuracy_llm",
 }
 
 __all__ = [
+    "create_answer_relevancy_scorer",
     "create_completeness_scorer",
+    "create_faithfulness_scorer",
+    "create_rubric_scorer",
     "create_tool_call_accuracy_scorer_code",
+    "create_tool_call_accuracy_scorer_llm",
 ]
 
 

@@ -1,0 +1,31 @@
+"""The conformance vectors of the judged scorers: arithmetic, outcomes, and what the prompts must show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from judge_script import AbstractJudge
+from referee import scorers
+from support import assert_as_expected, cases, run_of
+
+FACTORIES = tuple(scorers.FACTORIES)
+
+
+@pytest.mark.parametrize("case", cases("llm_scorers", factory=FACTORIES))
+def test_judged_scorer(case: dict[str, Any]) -> None:
+    abstract = AbstractJudge(case)
+    call = case["call"]
+    score = getattr(scorers, call["factory"])(*call["args"], **call["kwargs"], model=abstract.judge).run_sync(
+        run_of(case)
+    )
+    assert_as_expected(score, case)
+    assert not abstract.problems
+    for tag in case.get("must_show", ()):
+        assert tag in abstract.prompts
+    if "judge_calls" in case["expected"]:
+        assert len(abstract.model.requests) == case["expected"]["judge_calls"]
+    if score.error is not None:
+        assert score.error.raw_reply
+    assert bool(score.reason_error) == bool(case["expected"].get("reason_error"))
