@@ -225,7 +225,7 @@ class FakeJudge:
         self.replies = list(replies)
         self.prompts: list[str] = []
 
-    async def consult(self, prompt: str, returns: type[Any]) -> tuple[Any, JudgeUsage]:
+    async def consult(self, prompt: str, returns: type[Any], *, repeat: int = 0) -> tuple[Any, JudgeUsage]:
         self.prompts.append(prompt)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
