@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
 from itertools import pairwise
 
 import regex
@@ -30,6 +29,8 @@ _UNSPACED = "|".join(
 )
 _SPACED = r"[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 _RUN = regex.compile(rf"(?V1)(?P<unspaced>{_UNSPACED})|{_SPACED}(?:{_SPACED}|[\p{{Mn}}\p{{Mc}}])*")
+_LETTERS = r"[\p{L}\p{N}][\p{L}\p{N}\p{Mn}\p{Mc}]*"
+_SPELLED = regex.compile(rf"{_LETTERS}(?:['-]{_LETTERS})*")
 #: They choose the look of the character before them (an emoji, a Han variant) and belong to no word.
 _VARIATION_SELECTORS = regex.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _CAMEL_HUMP = regex.compile(r"(?<=\p{Ll}\p{Mn}*)(?=\p{Lu})|(?<=\p{Lu}\p{Mn}*)(?=\p{Lu}\p{Mn}*\p{Ll})")
@@ -62,6 +63,16 @@ def words(text: str) -> list[str]:
     return found
 
 
+def spelled_words(text: str) -> list[str]:
+    """The words of a text with their inner apostrophes and hyphens; a run of any script is one word.
+
+    Example:
+        >>> spelled_words("Don\u2019t forget: ice-cold JavaScript,TypeScript 天气")
+        ["Don't", 'forget', 'ice-cold', 'JavaScript', 'TypeScript', '天气']
+    """
+    return _SPELLED.findall(_VARIATION_SELECTORS.sub("", fold(text)))
+
+
 def split_camel_case(text: str) -> str:
     """The text with a space at each hump of a word.
 
@@ -90,7 +101,6 @@ def distinct(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-@cache
 def base_forms(language: str) -> Callable[[str], str]:
     """A function that gives the base form of a word of the language: was -> be, studies -> study.
 
@@ -111,7 +121,7 @@ def base_forms(language: str) -> Callable[[str], str]:
     from simplemma import lemmatize
     from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
-    if language not in SUPPORTED_LANGUAGES:
+    if not isinstance(language, str) or language not in SUPPORTED_LANGUAGES:
         known = ", ".join(sorted(SUPPORTED_LANGUAGES))
         raise OptionError(
             f"language must be one of {known}, or {ANY_LANGUAGE!r} for words as they stand, not {language!r}"
