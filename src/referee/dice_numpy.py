@@ -12,22 +12,27 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
     """A function that counts the adjacent character pairs a text shares with the reference (as multisets)."""
     keys, wanted = np.unique(_wide_pairs(reference), return_counts=True)
     absent = len(keys)
-    narrow = np.full(1 << 16, absent, dtype=np.int16 if absent < 1 << 15 else np.int64)
-    in_latin = (keys >> np.uint64(32) < 256) & (keys & np.uint64(0xFFFFFFFF) < 256)
-    narrow_keys = ((keys >> np.uint64(32)) << np.uint64(8) | (keys & np.uint64(0xFF))).astype(np.int64)
-    narrow[narrow_keys[in_latin]] = np.flatnonzero(in_latin)
     buckets = absent + 1
+    wanted = np.append(wanted, 0)  # the bucket of all other pairs
+    # Where each pair of Latin-1 characters is counted; a pair is the number its two bytes make in memory.
+    first, second = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+    narrow = np.full(1 << 16, absent, dtype=np.int32)
+    latin = (first < 256) & (second < 256)
+    codes = np.stack([first[latin], second[latin]], axis=1).astype(np.uint8)
+    narrow[np.frombuffer(codes.tobytes(), np.uint16)] = np.flatnonzero(latin)
 
     def shared(text: str) -> int:
         try:
-            codes = np.frombuffer(text.encode("latin-1"), np.uint8).astype(np.uint16)
+            codes = text.encode("latin-1")
         except UnicodeEncodeError:
             pairs = _wide_pairs(text)
             places = np.searchsorted(keys, pairs).clip(max=absent - 1)
             places[keys[places] != pairs] = absent
         else:
-            places = narrow[(codes[:-1] << 8) | codes[1:]]
-        return int(np.minimum(np.bincount(places, minlength=buckets)[:absent], wanted).sum())
+            size = len(codes)
+            in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
+            places = narrow[np.frombuffer(in_memory, np.uint16)]
+        return int(np.minimum(np.bincount(places, minlength=buckets), wanted).sum())
 
     return shared
 

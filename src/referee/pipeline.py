@@ -101,7 +101,7 @@ class Scorer(Generic[P, A]):
         self.prompts = tuple(prompts)
         self.repeats = repeats
         self._fast = fast
-        self._plain = not self.lower_is_better and self.range == (0.0, 1.0)
+        self._plain = not lower_is_better and self.range == (0.0, 1.0)
         self._synchronous = all(isinstance(step, FunctionStep) and not step.is_async for step in self.steps.values())
         self._version: str | None = None
 
@@ -271,7 +271,7 @@ class Scorer(Generic[P, A]):
             OptionError: The scorer has no `generate_score`, or asks a judge and none can be found.
         """
         if self._fast is not None:
-            return self._run_fast(run, self._fast)
+            return self.run_sync(run)
         if type(run) is not Run:
             run = _as_run(run)
         self._require_score_step()
@@ -284,8 +284,21 @@ class Scorer(Generic[P, A]):
 
     def run_sync(self, run: Run, *, judge: Asker | str | None = None) -> Score:
         """`run` for synchronous code; also inside a running event loop. Takes and gives the same."""
-        if self._fast is not None:
-            return self._run_fast(run, self._fast)
+        fast = self._fast
+        if fast is None:
+            return self._run_steps(run, judge)
+        if type(run) is not Run:
+            run = _as_run(run)
+        try:
+            verdict = fast(run if self.prepare_run is None else self.prepare_run(run))
+        except Exception as error:
+            return self._unusual(run, error)
+        # The hot path: a check whose verdict is a number from 0 to 1.
+        if self._plain and type(verdict) is tuple and 0.0 <= verdict[0] <= 1.0:
+            return Score(run.id, self.id, verdict[0], verdict[1], self._version or self.version)
+        return self._unusual(run, verdict)
+
+    def _run_steps(self, run: Run, judge: Asker | str | None) -> Score:
         if not self._synchronous:
             return run_coroutine(self.run(run, judge=judge))
         if type(run) is not Run:
@@ -321,21 +334,13 @@ class Scorer(Generic[P, A]):
         if "generate_score" not in self.steps:
             raise OptionError(f"scorer {self.id} has no generate_score step")
 
-    def _run_fast(self, run: Run, fast: Callable[[Run], Verdict]) -> Score:
-        """The whole pipeline of a check: one function that gives a number and its reason."""
-        if type(run) is not Run:
-            run = _as_run(run)
-        try:
-            verdict = fast(run if self.prepare_run is None else self.prepare_run(run))
-        except NotScorable as nothing:
-            verdict = nothing
-        except Exception as error:
-            return outcome(self, run, error=step_error("generate_score", error))
+    def _unusual(self, run: Run, verdict: Verdict | Exception) -> Score:
+        """A check's outcome that is no plain number from 0 to 1."""
         if isinstance(verdict, NotScorable):
             return outcome(self, run, not_scorable=Unscored("generate_score", verdict.reason))
+        if isinstance(verdict, Exception):
+            return outcome(self, run, error=step_error("generate_score", verdict))
         value, reason = verdict
-        if self._plain and 0.0 <= value <= 1.0:
-            return Score(run.id, self.id, value, reason, self._version or self.version)
         low, high = self.range
         if not low <= value <= high:
             return outcome(self, run, error=step_error("generate_score", out_of_range(value, self)))
