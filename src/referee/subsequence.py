@@ -38,19 +38,40 @@ def common_subsequence_length(left: str, right: str) -> int:
         return len(left)
     if not (left.isascii() and right.isascii()):
         left, right = _renumbered(left, right)
+    if min(len(left), len(right)) <= _LONG:
+        return LCSseq.similarity(left, right)
+    start = _common_start(left, right)
+    left, right = left[start:][::-1], right[start:][::-1]
+    end = _common_start(left, right)
+    return start + end + _long_length(left[end:], right[end:])
+
+
+def _long_length(left: str, right: str) -> int:
+    """The length for texts that share neither start nor end: in a band that holds it, else in the whole table."""
     shorter = min(len(left), len(right))
-    if shorter > _LONG:
-        missing = _guessed_change(left, right)
-        while missing < _WORTHWHILE:
-            found = LCSseq.similarity(left, right, score_cutoff=int(shorter * (1 - missing)))
-            if found:  # it is 0 below the cutoff
-                return found
-            missing *= 4
+    missing = _guessed_change(left, right) if shorter > _LONG else 1.0
+    while missing < _WORTHWHILE:
+        found = LCSseq.similarity(left, right, score_cutoff=int(shorter * (1 - missing)))
+        if found:  # it is 0 below the cutoff
+            return found
+        missing *= 4
     if len(left) * len(right) > _MOST_CELLS:
         raise RefereeError(
             f"texts of {len(left):,} and {len(right):,} characters are too long to compare character by character"
         )
     return LCSseq.similarity(left, right)
+
+
+def _common_start(left: str, right: str) -> int:
+    """How many characters the two texts share at their start; the halves are compared as wholes."""
+    same, limit = 0, min(len(left), len(right))
+    while same < limit:
+        middle = (same + limit + 1) // 2
+        if left[same:middle] == right[same:middle]:
+            same = middle
+        else:
+            limit = middle - 1
+    return same
 
 
 def _renumbered(left: str, right: str) -> tuple[str, str]:
