@@ -1,0 +1,224 @@
+"""Spans as they are written to files: OTLP/JSON, and flat lists of spans in the spellings of several exporters.
+
+Here a record becomes a `SpanRecord`: ids, times, status, plain attributes and events. What the attributes mean is read
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from referee.formats.decoded import Counts, increase
+from referee.formats.fields import mapping, objects, sequence, text, type_name
+from referee.formats.spans import MADE_ID, nanoseconds
+
+_RESOURCES = ("resourceSpans", "resource_spans")
+_SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+_FAILED = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
+
+
+class SpanRecord(msgspec.Struct, kw_only=True):
+    """A span as recorded, with its attributes as a plain object.
+
+    Attributes:
+        id, trace_id, parent_id, name: As recorded; `trace_id` is empty where there is none.
+        started, ended: Nanoseconds since 1970.
+        failed, error: Whether its status is an error, and what it says.
+        attributes: Name and value of each attribute.
+        events: Name and attributes of each event.
+        source: The instrumentation's name.
+    """
+
+    id: str
+    trace_id: str
+    parent_id: str | None
+    name: str
+    started: int | None
+    ended: int | None
+    failed: bool
+    error: str | None
+    attributes: dict[str, Any]
+    events: list[tuple[str, dict[str, Any]]]
+    source: str
+
+
+def is_spans(record: Any) -> bool:
+    """Whether a record is a span, a list of spans, an OTLP export, or a set of GenAI attributes."""
+    if isinstance(record, list):
+        return any(is_span(item) or _is_export(item) for item in record[:20])
+    return isinstance(record, dict) and (
+        _is_export(record) or is_span(record) or _is_bare(record) or _are_named(record) or is_spans(record.get("spans"))
+    )
+
+
+def is_span(value: Any) -> bool:
+    """Whether a value is one span with attributes."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("attributes"), (dict, list))
+        and any(key in value for key in ("span_id", "spanId", "context", "parent_id", "parentSpanId"))
+    )
+
+
+def _is_export(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(value.get(key), list) for key in _RESOURCES)
+
+
+def _is_bare(value: Any) -> bool:
+    """Whether a value is the attributes of a span, without the span."""
+    return isinstance(value, dict) and any(isinstance(key, str) and key.startswith("gen_ai.") for key in value)
+
+
+def _are_named(record: dict[str, Any]) -> bool:
+    """Whether a record holds sets of attributes by name, as examples in documents do."""
+    return bool(record) and all(map(_is_bare, record.values()))
+
+
+def read_spans(record: Any, counts: Counts) -> Iterator[SpanRecord]:
+    """The spans of a record.
+
+    Args:
+        record: A span, a list of spans, OTLP exports, or attributes alone.
+        counts: Counts what is no span.
+    """
+    for number, (trace_id, raw) in enumerate(pieces(record)):
+        if not isinstance(raw, dict):
+            increase(counts.dropped, type_name(raw))
+        else:
+            yield _read(raw, trace_id, number)
+
+
+def pieces(record: Any) -> Iterator[tuple[str, Any]]:
+    """Each span of a record as it is, with the id of its trace: the spans of a trace may be spread over a file.
+
+    Example:
+        >>> list(pieces([{"trace_id": "t1", "span_id": "a", "attributes": {}}]))
+        [('t1', {'trace_id': 't1', 'span_id': 'a', 'attributes': {}})]
+    """
+    if isinstance(record, list):
+        for item in record:
+            yield from pieces(item) if isinstance(item, dict) else [("", item)]
+    elif not isinstance(record, dict):
+        yield "", record
+    elif _is_export(record):
+        yield from _exported(record)
+    elif isinstance(record.get("spans"), list) and not is_span(record):
+        yield from pieces(record["spans"])
+    elif _is_bare(record):
+        yield "", {"name": record.get("span_name"), "attributes": record}
+    elif _are_named(record):
+        for name, attributes in record.items():
+            yield name, {"name": attributes.get("span_name"), "attributes": attributes}
+    else:
+        yield _trace_id(record), record
+
+
+def _exported(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for resource in _listed(record, _RESOURCES):
+        for scope in _listed(resource, _SCOPES):
+            source = mapping(scope.get("scope") or scope.get("instrumentationLibrary"))
+            for span in sequence(scope.get("spans")):
+                if isinstance(span, dict):
+                    yield _trace_id(span), {**span, "scope": source}
+                else:
+                    yield "", span
+
+
+def _listed(record: dict[str, Any], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return next((objects(record[name]) for name in names if isinstance(record.get(name), list)), [])
+
+
+def _trace_id(span: dict[str, Any]) -> str:
+    return _id(span, "trace_id", "traceId") or _id(mapping(span.get("context")), "trace_id", "traceId") or ""
+
+
+def _id(record: dict[str, Any], *names: str) -> str | None:
+    """An id; the `0x` that Python's exporter writes before it is no part of it."""
+    found = text(record, *names)
+    return found.removeprefix("0x") if found else None
+
+
+def _read(span: dict[str, Any], trace_id: str, number: int) -> SpanRecord:
+    context = mapping(span.get("context"))
+    attributes = plain_attributes(span.get("attributes"))
+    kind = text(span, "span_kind")  # Phoenix writes it beside the attributes
+    if kind:
+        attributes.setdefault("openinference.span.kind", kind)
+    events = [
+        (
+            text(event, "name", "event_name") or "",
+            {**plain_attributes(event.get("attributes")), **mapping(event.get("body"))},
+        )
+        for event in objects(span.get("events")) + objects(span.get("span_events"))
+    ]
+    failed, said = _status(span)
+    return SpanRecord(
+        id=_id(span, "span_id", "spanId") or _id(context, "span_id", "spanId") or f"{MADE_ID}{number}",
+        trace_id=trace_id,
+        parent_id=_id(span, "parent_id", "parent_span_id", "parentSpanId"),
+        name=text(span, "name") or "",
+        started=_time(span, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"),
+        ended=_time(span, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"),
+        failed=failed,
+        error=_error(events, said, attributes) if failed else None,
+        attributes=attributes,
+        events=events,
+        source=text(mapping(span.get("scope") or span.get("instrumentation_scope")), "name") or "",
+    )
+
+
+def _time(span: dict[str, Any], *names: str) -> int | None:
+    return next((time for name in names if (time := nanoseconds(span.get(name))) is not None), None)
+
+
+def _status(span: dict[str, Any]) -> tuple[bool, str | None]:
+    status = mapping(span.get("status")) or {
+        "code": span.get("status_code") or span.get("status"),
+        "message": span.get("status_message"),
+    }
+    code = status.get("code", status.get("status_code"))
+    return isinstance(code, (str, int)) and code in _FAILED, text(status, "message", "description")
+
+
+def _error(events: list[tuple[str, dict[str, Any]]], said: str | None, attributes: dict[str, Any]) -> str | None:
+    """What went wrong: the exception's message says it best, then the status, then the type of the error."""
+    for name, event in reversed(events):
+        if name == "exception":
+            message = text(event, "exception.message", "exception.type")
+            if message:
+                return message
+    return said or text(attributes, "error.message", "error.type")
+
+
+def plain_attributes(attributes: Any) -> dict[str, Any]:
+    """Attributes as an object, from an object or from OTLP's list of keys and typed values.
+
+    Example:
+        >>> plain_attributes([{"key": "tokens", "value": {"intValue": "30"}}])
+        {'tokens': 30}
+    """
+    if isinstance(attributes, dict):
+        return dict(attributes)
+    return {item["key"]: _plain(item.get("value")) for item in objects(attributes) if isinstance(item.get("key"), str)}
+
+
+def _plain(value: Any) -> Any:
+    """An OTLP value without its type's name; 64-bit integers come as text."""
+    if not isinstance(value, dict):
+        return value
+    for kind, inner in value.items():
+        if kind in ("intValue", "int_value"):
+            return int(inner) if isinstance(inner, str) and _is_integer(inner) else inner
+        if kind in ("arrayValue", "array_value"):
+            return [_plain(item) for item in sequence(mapping(inner).get("values"))]
+        if kind in ("kvlistValue", "kvlist_value"):
+            return plain_attributes(mapping(inner).get("values"))
+        return inner
+    return None
+
+
+def _is_integer(digits: str) -> bool:
+    return len(digits) < 21 and digits.removeprefix("-").isdecimal()

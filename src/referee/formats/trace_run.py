@@ -1,0 +1,250 @@
+"""From the spans of a trace to its run: one conversation, its tool calls with their results, and the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from referee.formats.conversation import Conversation
+from referee.formats.decoded import Counts, Decoded, Turns
+from referee.formats.fields import total
+from referee.formats.span_talk import Row, Slot, Talk
+from referee.formats.spans import MADE_ID, Node, Span, grow, iso_time
+from referee.formats.trace_steps import trajectory
+from referee.messages import Message, Part, Text, ToolCall, ToolResult
+from referee.runs import Usage
+
+
+def decode_spans(spans: Iterable[Span], turns: Turns, counts: Counts) -> Decoded:
+    """The runs of some spans, one for each trace, in the order in which the traces first show up.
+
+    Args:
+        spans: The spans of any number of traces, in any order.
+        turns: How a conversation is cut into runs.
+        counts: What was counted while the records were read; it is added to.
+    """
+    traces: dict[str, list[Span]] = {}
+    for span in spans:
+        traces.setdefault(span.trace_id, []).append(span)
+    decoded = Decoded([], counts)
+    for trace_id, members in traces.items():
+        one = _Trace(trace_id, grow(members, counts), counts).decoded(turns)
+        decoded.runs += one.runs
+        counts.add(one.counts)
+    return decoded
+
+
+class _Trace:
+    """The spans of one trace on their way to a run."""
+
+    def __init__(self, trace_id: str, nodes: list[Node], counts: Counts) -> None:
+        self.trace_id = trace_id
+        self.nodes = nodes
+        self.counts = counts
+        self.rows: list[Row] = []
+        self.main = Talk(self.rows, main=True)
+        self.talks: dict[int, Talk] = {}
+        #: The call that each tool's span belongs to.
+        self.joined: dict[int, Slot] = {}
+        #: The calls in each model's answer.
+        self.answers: dict[int, list[Slot]] = {}
+
+    def decoded(self, turns: Turns) -> Decoded:
+        """The run, cut as `turns` says."""
+        for node in sorted(self.nodes, key=lambda node: (node.start or 0, node.order)):
+            if node.speaks:
+                self._hear(node)
+            elif node.span.tool is not None:
+                self._join(node)
+        self._add_what_only_the_top_tells()
+        talk = Conversation()
+        history = self._feed(talk)
+        self._apply_tools(talk)
+        fields = self._fields()
+        if history:
+            fields["history"] = [message for message in talk.messages[:history] if message.role != "system"]
+            talk.messages = talk.messages[history:]
+        talk.messages[:0] = self.main.system
+        talk.counts.messages_received += len(self.main.system)
+        talk.counts.messages_kept += len(self.main.system)
+        return talk.decoded(turns, **fields)
+
+    def _talk(self, node: Node) -> Talk:
+        if node.scope is None:
+            return self.main
+        key = id(node.scope)
+        if key not in self.talks:
+            self.talks[key] = Talk(self.rows, main=False)
+        return self.talks[key]
+
+    def _path(self, node: Node) -> tuple[str, ...]:
+        """The agents above, when the nearest of them is a sub-agent."""
+        return node.path if node.scope is not None or len(node.path) > 1 else ()
+
+    def _hear(self, node: Node) -> None:
+        self.answers[id(node)] = self._talk(node).hear(
+            node.span.asked,
+            node.span.answered,
+            speaker=node.speaker,
+            path=self._path(node),
+        )
+
+    def _join(self, node: Node) -> None:
+        """Find the call that a tool's span belongs to; without one the span is the call."""
+        call = node.span.tool
+        assert call is not None
+        talk = self._talk(node)
+        slot = talk.take(call)
+        if slot is None and call.id:
+            others = [other for other in (self.main, *self.talks.values()) if other is not talk]
+            slot = next((found for other in others if (found := other.take_id(call.id))), None)
+        if slot is None and node.span.kind == "tool":
+            issued = msgspec.structs.replace(call, state="call", result=None, error=None, is_error=False)
+            slot = talk.add_call(issued, speaker=node.speaker, path=self._path(node))
+        if slot is not None:
+            self.joined[id(node)] = slot
+
+    def _add_what_only_the_top_tells(self) -> None:
+        """A question and an answer that stand in the span of the whole, and in no model call."""
+        tops = [node for node in self.nodes if node.scope is None and not node.speaks and node.span.kind != "tool"]
+        said = next((node.span for node in tops if node.span.answered), None)
+        given = next((node.span for node in tops if node.span.asked), None)
+        if not self.main.rows and given is not None:
+            self.main.hear(given.asked, said.answered if said else [])
+            return
+        if given is not None and not any(row.role == "user" for row in self.main.rows):
+            questions = [message for message in given.asked if message.role == "user"]
+            place = len(self.rows)
+            for message in questions:
+                self.main.add(message)
+            self.rows[:] = self.rows[place:] + self.rows[:place]
+            self.main.opening += len(questions)
+        if said is not None:
+            self._add_final_answer(said)
+
+    def _add_final_answer(self, span: Span) -> None:
+        final = next((message for message in reversed(span.answered) if message.role == "assistant"), None)
+        text = final.text.strip() if final else ""
+        last = next((row for row in reversed(self.main.rows) if row.role == "assistant" and row.message.text), None)
+        if final is None or not text or (last is not None and text in (_last_text(last), last.message.text.strip())):
+            return
+        self.main.add(Message("assistant", [Text(text)], name=final.name))
+
+    def _feed(self, talk: Conversation) -> int:
+        """Put the rows into a conversation, which joins the results.
+
+        Returns:
+            How many messages at its start are remembered from before.
+        """
+        remembered = _remembered(self.main)
+        last = remembered[-1] if remembered else None
+        history = 0
+        for row in self.rows:
+            _feed_row(talk, row)
+            if row is last:
+                history = len(talk.messages)
+        return history
+
+    def _apply_tools(self, talk: Conversation) -> None:
+        """What the spans of tools tell beyond the messages: results, failures, durations."""
+        for node in self.nodes:
+            slot = self.joined.get(id(node))
+            if slot is None or node.span.tool is None:
+                continue
+            call = slot.call
+            if call.state == "call" and node.span.tool.state != "call":
+                talk.counts.results_received += 1
+                talk.counts.results_kept += 1
+            slot.put(_completed(call, node.span.tool, node.span.duration_ms))
+
+    def _fields(self) -> dict[str, Any]:
+        """What the spans say of the run beside its messages."""
+        spans = [node.span for node in self.nodes]
+        top = spans[0]
+        starts = [span.started for span in spans if span.started is not None]
+        ends = [span.ended for span in spans if span.ended is not None]
+        models = [node for node in self.nodes if node.span.kind == "model" and not node.wraps]
+        costs = [node.span.cost for node in models if node.span.cost is not None]
+        spoken = [node for node in models if node.scope is None] or models
+        fields = {
+            "id": self.trace_id,
+            "trace_id": self.trace_id or None,
+            "span_id": None if top.id.startswith(MADE_ID) else top.id,
+            "thread_id": next((span.thread_id for span in spans if span.thread_id), None),
+            "started_at": iso_time(min(starts)) if starts else None,
+            "duration_ms": (max(ends) - min(starts)) / 1e6 if starts and ends and max(ends) >= min(starts) else None,
+            "usage": self._usage(models),
+            "cost": sum(costs) if costs else None,
+            "model": next((node.span.model for node in spoken if node.span.model), None),
+            "metadata": top.metadata or None,
+            "trajectory": trajectory(self.nodes, self.joined, self.answers, self.counts),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _usage(self, models: list[Node]) -> Usage | None:
+        """The tokens of the model calls; where no model call tells, those that the top span sums up."""
+        usages = [node.span.usage for node in models if node.span.usage is not None]
+        if not usages:
+            usages = [node.span.usage for node in self.nodes if node.parent is None and node.span.usage is not None]
+        return total(usages)
+
+
+def _last_text(row: Row) -> str:
+    texts = [part.text for part in row.parts if type(part) is Text]
+    return texts[-1].strip() if texts else ""
+
+
+def _remembered(talk: Talk) -> list[Row]:
+    """The rows from before this turn: what stood before the last question in what the first model call was asked."""
+    opening = talk.rows[: talk.opening]
+    start = len(opening)
+    while start and opening[start - 1].role != "user":
+        start -= 1
+    while start and opening[start - 1].role == "user":
+        start -= 1
+    return opening[:start] if any(row.role == "assistant" for row in opening[:start]) else []
+
+
+def _feed_row(talk: Conversation, row: Row) -> None:
+    first = row.parts[0] if row.parts else None
+    if type(first) is ToolResult and len(row.parts) == 1:
+        talk.tool_message()
+        error = first.result if first.is_error and isinstance(first.result, str) else None
+        talk.result(first.id, first.result, name=first.name, is_error=first.is_error, error=error)
+        return
+    if row.path:
+        for slot in row.slots:
+            slot.put(msgspec.structs.replace(slot.call, agent_path=row.path))
+    message = row.message
+    if row.main:
+        talk.message(
+            message.role, row.parts, id=message.id, name=message.name or row.speaker, created_at=message.created_at
+        )
+    elif row.slots:
+        # What a sub-agent says goes to the tool that called it; here only its calls are the run's.
+        calls: list[Part] = [slot.call for slot in row.slots]
+        for index, slot in enumerate(row.slots):
+            slot.index = index
+        row.parts = calls
+        talk.message("assistant", calls, id=message.id, name=row.speaker)
+
+
+def _completed(call: ToolCall, tool: ToolCall, duration_ms: float | None) -> ToolCall:
+    """A call as the messages have it, with what the span of its tool adds."""
+    changes: dict[str, Any] = {"duration_ms": duration_ms, "id": call.id or tool.id}
+    if (call.args_invalid or call.args in (None, {})) and isinstance(tool.args, dict):
+        changes["args"] = tool.args
+        changes["args_invalid"] = False
+    known = call.state in ("result", "error")
+    if not known:
+        changes["result"] = tool.result
+        changes["state"] = tool.state
+    elif isinstance(call.result, str) and isinstance(tool.result, (dict, list)):
+        changes["result"] = tool.result  # the messages have it as text only
+    if tool.state == "error":
+        changes["state"] = "error"
+    if tool.error and not call.error:
+        changes["error"] = tool.error
+    return msgspec.structs.replace(call, **changes)
