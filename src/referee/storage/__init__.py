@@ -1,0 +1,1 @@
+"""The store: SQLite or PostgreSQL, through SQLAlchemy. Knows no runner."""

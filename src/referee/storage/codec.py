@@ -1,0 +1,151 @@
+"""Values as they lie in the database: texts that every database takes, and JSON that keeps its meaning.
+
+Content of runs is untrusted: it may hold NUL characters, lone surrogates, numbers beyond 64 bits and objects that are
+no JSON. What a database cannot hold is replaced by U+FFFD in plain texts; JSON keeps NUL as an escape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+#: A longer name or id is shortened and given the digest of the whole: an index of PostgreSQL takes 2,700 bytes.
+LONGEST_NAME = 500
+#: How many characters of an item's input and of an answer stand in a list.
+PREVIEW = 200
+
+_REPLACEMENT = "\ufffd"
+
+
+def _foreign(value: Any) -> Any:
+    """A value that is no JSON as one: a NumPy number, a pydantic model, else its text."""
+    if hasattr(value, "item") and not callable(getattr(value, "keys", None)):
+        try:
+            return value.item()
+        except (TypeError, ValueError):
+            return repr(value)
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) and not isinstance(value, type) else repr(value)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+
+
+def clean(text: str) -> str:
+    """The text without what a database refuses: NUL and lone surrogates become U+FFFD.
+
+    Example:
+        >>> clean("a\\x00b")
+        'a\\ufffdb'
+    """
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.replace("\x00", _REPLACEMENT).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def name(text: str) -> str:
+    """A name or id as it is stored: cleaned, and shortened to `LONGEST_NAME` characters with a digest of the whole.
+
+    Example:
+        >>> name("run-1"), len(name("x" * 10_000))
+        ('run-1', 500)
+    """
+    text = clean(text)
+    if len(text) <= LONGEST_NAME:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{text[: LONGEST_NAME - 17]}~{digest}"
+
+
+def preview(text: str) -> str:
+    """The first characters of a text on one line, for lists.
+
+    Example:
+        >>> preview("It is\\n  sunny.")
+        'It is sunny.'
+    """
+    line = " ".join(clean(text[: PREVIEW * 4]).split())
+    return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def encode(value: Any) -> str:
+    """The value as JSON text; objects that are no JSON stand as their `repr`.
+
+    Example:
+        >>> encode({"a": (1, 2.5), "b": {3}})
+        '{"a":[1,2.5],"b":[3]}'
+    """
+    try:
+        return _encode(value).decode()
+    except (UnicodeEncodeError, TypeError):
+        return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return json.dumps({"not_stored": "this value is nested deeper than Python's recursion limit"})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    if isinstance(value, Mapping):
+        return {_plain(key if isinstance(key, str) else repr(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        tag = value.__struct_config__.tag
+        fields = {field: _plain(getattr(value, field)) for field in value.__struct_fields__}
+        return {"type": tag, **fields} if tag is not None else fields
+    return _plain(_foreign(value))
+
+
+def decode(text: str, type: type[T]) -> T:
+    """The value that `encode` wrote.
+
+    Raises:
+        msgspec.ValidationError: The text is of another type; the store was changed by other means.
+    """
+    return msgspec.json.decode(text, type=type)
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a stored text, shortened to 32 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def now_ms() -> int:
+    """The time in milliseconds since 1970, UTC."""
+    return int(datetime.now(UTC).timestamp() * 1000)
+
+
+def to_ms(time: datetime | str | None) -> int | None:
+    """A time as milliseconds since 1970; a time without a zone is UTC; `None` for one that cannot be read.
+
+    Example:
+        >>> to_ms("2026-01-02T03:04:05Z")
+        1767323045000
+    """
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            return None
+    if time is None:
+        return None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return int(time.timestamp() * 1000)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """The time of so many milliseconds since 1970, UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

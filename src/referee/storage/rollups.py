@@ -1,0 +1,99 @@
+"""Rollups: counts and sums of scores, kept with every write, so that histograms and trends read few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import Connection, delete, select
+
+from referee.storage.bulk import insert_for
+from referee.storage.outcomes import ERROR_BIN, NOT_SCORABLE_BIN, OUTCOMES, bin_of, edges
+from referee.storage.schema import rollups
+
+DAY_MS = 86_400_000
+
+_FAILED = OUTCOMES.index("failed")
+_PASSED = OUTCOMES.index("passed")
+_ERROR = OUTCOMES.index("error")
+_COUNTED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
+
+
+class _Cell(msgspec.Struct, gc=False):
+    """The scores of one experiment, scorer, day and bin; `tokens` and `cost` are what their judges took."""
+
+    scores: int = 0
+    failed: int = 0
+    passed: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+class Changes:
+    """How a transaction changes the rollups; applied once, at its end."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[int, int, int, int], _Cell] = {}
+        self._edges: dict[tuple[float, float], list[float]] = {}
+
+    def add(
+        self,
+        experiment: int,
+        scorer: int,
+        at: int,
+        outcome: int,
+        value: float | None,
+        range: tuple[float, float],
+        *,
+        sign: int = 1,
+    ) -> _Cell:
+        """Count one score, or with `sign=-1` take one away; gives its cell."""
+        if value is None:
+            place = ERROR_BIN if outcome == _ERROR else NOT_SCORABLE_BIN
+        else:
+            found = self._edges.get(range)
+            if found is None:
+                found = self._edges[range] = edges(*range)
+            place = bin_of(value, found)
+        key = (experiment, scorer, at // DAY_MS, place)
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = _Cell()
+        cell.scores += sign
+        if outcome == _FAILED:
+            cell.failed += sign
+        elif outcome == _PASSED:
+            cell.passed += sign
+        if value is not None:
+            cell.total += sign * value
+            cell.squares += sign * value * value
+        return cell
+
+    def apply(self, connection: Connection) -> None:
+        """Write the changes. In the order of the key, so that two writers never wait for each other in a circle."""
+        rows = [
+            {"experiment": key[0], "scorer": key[1], "day": key[2], "bin": key[3], **msgspec.structs.asdict(cell)}
+            for key, cell in sorted(self._cells.items())
+        ]
+        if not rows:
+            return
+        statement = insert_for(connection, rollups)
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["experiment", "scorer", "day", "bin"],
+                set_={name: rollups.c[name] + statement.excluded[name] for name in _COUNTED},
+            ),
+            rows,
+        )
+        if any(cell.scores < 0 for cell in self._cells.values()):
+            connection.execute(delete(rollups).where(rollups.c.scores <= 0))
+
+
+def stored_cells(connection: Connection) -> dict[tuple[int, int, int, int], tuple[int, int, int]]:
+    """The rollups by key: scores, failed and passed. For `referee db check`."""
+    rows: Iterable[tuple[int, ...]] = connection.execute(
+        select(*(rollups.c[name] for name in ("experiment", "scorer", "day", "bin", "scores", "failed", "passed")))
+    ).tuples()
+    return {(row[0], row[1], row[2], row[3]): (row[4], row[5], row[6]) for row in rows}

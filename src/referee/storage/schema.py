@@ -1,0 +1,151 @@
+"""The tables, as the newest migration leaves them.
+
+`scores` is narrow, so that scans and indexes stay small; what a person reads of a score lies in `score_details`, and a
+run's messages in `run_contents`. `rollups` are kept at write: counts and sums per experiment, scorer version, day and
+bin, from which every histogram, trend and count is answered. The hot tables have no foreign keys: PostgreSQL would
+check each with a query per row. `referee db check` looks for what they would have caught.
+
+Times are milliseconds since 1970, UTC.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+#: The newest migration.
+HEAD = "0001"
+
+metadata = MetaData()
+
+#: A row's number: 64 bits everywhere (SQLite counts up only a column of type INTEGER).
+Key = BigInteger().with_variant(Integer(), "sqlite")
+
+#: What scores belong to: an experiment, the scores of recorded runs, or those of live traffic.
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("kind", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+#: A scorer's id in one version.
+scorers = Table(
+    "scorers",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("scorer_id", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("kind", Text),
+    Column("description", Text),
+    Column("spec", Text),
+    Column("low", Float, nullable=False),
+    Column("high", Float, nullable=False),
+    Column("lower_is_better", SmallInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("scorer_id", "version"),
+)
+
+#: One run of one item in one experiment.
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("experiment", BigInteger, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("thread_id", Text),
+    Column("trace_id", Text),
+    Column("span_id", Text),
+    Column("model", Text),
+    Column("duration_ms", Float),
+    Column("tokens", BigInteger),
+    Column("cost", Float),
+    Column("error", Text),
+    Column("asked", Text, nullable=False),
+    Column("answered", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    UniqueConstraint("experiment", "item", "repeat"),
+    Index("runs_at", "at", "id"),
+    Index("runs_item", "item"),
+    Index("runs_run_id", "run_id"),
+    Index("runs_thread", "thread_id"),
+    Index("runs_trace", "trace_id"),
+    sqlite_autoincrement=True,
+)
+
+#: A run's messages and everything else of it, as JSON.
+run_contents = Table(
+    "run_contents",
+    metadata,
+    Column("run", Key, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+)
+
+run_tags = Table(
+    "run_tags",
+    metadata,
+    Column("tag", Text, primary_key=True),
+    Column("run", BigInteger, primary_key=True, autoincrement=False),
+    Index("run_tags_run", "run"),
+)
+
+#: `turn` is -1 for the score of the whole run; `at` is the run's.
+scores = Table(
+    "scores",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("run", BigInteger, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("scorer", BigInteger, nullable=False),
+    Column("experiment", BigInteger, nullable=False),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("value", Float),
+    Column("at", BigInteger, nullable=False),
+    UniqueConstraint("run", "turn", "scorer"),
+    Index("scores_at", "at", "id"),
+    Index("scores_of_experiment", "experiment", "scorer", "outcome", "at", "id"),
+    Index("scores_of_scorer", "scorer", "outcome", "at", "id"),
+    Index("scores_by_value", "scorer", "value", "id"),
+    sqlite_autoincrement=True,
+)
+
+score_details = Table(
+    "score_details",
+    metadata,
+    Column("score", Key, primary_key=True, autoincrement=False),
+    Column("reason", Text),
+    Column("body", Text),
+)
+
+#: Counts and sums of scores; `bin` is a histogram's bin or an outcome without a number (see `outcomes.bin_of`).
+rollups = Table(
+    "rollups",
+    metadata,
+    Column("experiment", BigInteger, primary_key=True, autoincrement=False),
+    Column("scorer", BigInteger, primary_key=True, autoincrement=False),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("bin", SmallInteger, primary_key=True, autoincrement=False),
+    Column("scores", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("passed", BigInteger, nullable=False),
+    Column("total", Float, nullable=False),
+    Column("squares", Float, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False),
+    Index("rollups_of_scorer", "scorer", "day"),
+)
