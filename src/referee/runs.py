@@ -165,10 +165,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=Tr
         return text
 
 
-#: Fields that say how a run was recorded or read, not what it is; they do not enter its identity.
-_NOT_CONTENT = ("id", "warnings")
-
-
 def content_id(run: Run) -> str:
     """The SHA-256 of a run's content, the id of a run whose source gives none.
 
@@ -176,10 +172,9 @@ def content_id(run: Run) -> str:
         >>> content_id(Run(id="a")) == content_id(Run(id="b"))
         True
     """
-    content = msgspec.to_builtins(run)
-    for field in _NOT_CONTENT:
-        content.pop(field, None)
-    return digest(content)
+    if run.id or run.warnings:  # how a run was recorded or read is not what it is; fields of default value are left out
+        run = msgspec.structs.replace(run, id="", warnings=[])
+    return digest(run)
 
 
 def with_id(run: Run) -> Run:

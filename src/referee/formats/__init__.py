@@ -13,16 +13,37 @@ from typing import IO, Any, Protocol
 
 from referee.errors import OptionError, ReadError
 from referee.formats.decoded import Counts, Decoded, Turns
+from referee.formats.live import as_record
 from referee.runs import Run
 
 #: Every format's module, in the order in which they are tried; the first that recognises a record reads it.
 FORMATS = {
     "referee": "referee.formats.referee_runs",
     "mastra": "referee.formats.mastra",
+    "openai_responses": "referee.formats.openai_responses",
+    "openai_agents": "referee.formats.openai_agents",
+    "anthropic": "referee.formats.anthropic",
+    "gemini": "referee.formats.gemini",
+    "langchain": "referee.formats.langchain",
+    "pydantic_ai": "referee.formats.pydantic_ai",
+    "autogen": "referee.formats.autogen",
+    "crewai": "referee.formats.crewai",
     "openai_chat": "referee.formats.openai_chat",
 }
 
-__all__ = ["FORMATS", "Counts", "Decoded", "Format", "Turns", "detect_format", "get_format", "read_runs", "to_run"]
+__all__ = [
+    "FORMATS",
+    "Counts",
+    "Decoded",
+    "Format",
+    "Turns",
+    "as_record",
+    "decode_record",
+    "detect_format",
+    "get_format",
+    "read_runs",
+    "to_run",
+]
 
 
 class Format(Protocol):
@@ -53,16 +74,41 @@ def get_format(name: str) -> Format:
 
 
 def detect_format(record: Any) -> Format | None:
-    """The first format that recognises a decoded record, or `None`."""
-    for name in FORMATS:
-        candidate = get_format(name)
-        if candidate.detect(record):
-            return candidate
+    """The first format that recognises a decoded record, or `None`.
+
+    Raises:
+        ReadError: The record is nested too deeply.
+    """
+    try:
+        for name in FORMATS:
+            candidate = get_format(name)
+            if candidate.detect(record):
+                return candidate
+    except RecursionError:
+        raise ReadError("is nested too deeply") from None
     return None
 
 
+def decode_record(chosen: Format, record: Any, turns: Turns = "all") -> Decoded:
+    """Read a decoded record in a format.
+
+    Raises:
+        ReadError: The record is not readable in this format; it only looks like it, or is nested too deeply.
+    """
+    try:
+        return chosen.decode(record, turns)
+    except ReadError:
+        raise
+    except RecursionError:
+        raise ReadError("is nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ReadError(f"is no valid {chosen.NAME} record: {type(error).__name__}: {error}") from None
+
+
 def to_run(obj: Any, format: str | None = None, *, turns: Turns = "all") -> Run:
-    """Make a run of a Python object: a list of messages, or a record in any readable shape.
+    """Make a run of a Python object: a list of messages, a record in any readable shape, or a framework's own object.
+
+    Results and messages of Pydantic AI, the OpenAI Agents SDK and LangChain are read as they are in memory.
 
     Args:
         obj: The object. A `Run` is returned as it is.
@@ -83,10 +129,11 @@ def to_run(obj: Any, format: str | None = None, *, turns: Turns = "all") -> Run:
     """
     if isinstance(obj, Run):
         return obj
-    chosen = get_format(format) if format else detect_format(obj)
+    record = as_record(obj)
+    chosen = get_format(format) if format else detect_format(record)
     if chosen is None:
         raise ReadError(f"this {type(obj).__name__} is in no known format; the formats are: {', '.join(FORMATS)}")
-    runs = chosen.decode(obj, turns).runs
+    runs = decode_record(chosen, record, turns).runs
     if len(runs) != 1:
         raise ReadError(f"expected one run and found {len(runs)}: use read_runs")
     return runs[0]

@@ -5,7 +5,8 @@ It joins each tool result to its call, counts what came in and what was kept, an
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -13,6 +14,11 @@ from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.jsonvalue import decode
 from referee.messages import Message, Opaque, Part, Role, ToolCall, ToolResult
 from referee.runs import Run, with_id
+
+#: Where a part stands: the parts of its message, and its index in them.
+_Place: TypeAlias = tuple[list[Part], int]
+#: What a record says of all its turns together.
+_OF_THE_WHOLE = frozenset({"usage", "cost", "duration_ms"})
 
 
 class Conversation:
@@ -26,14 +32,18 @@ class Conversation:
         {'sky': 'clear'}
     """
 
-    __slots__ = ("_open", "counts", "messages", "warnings")
+    __slots__ = ("_by_id", "_by_name", "_without_id", "answering", "counts", "messages", "warnings")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        #: Whether the last that was added is the assistant's: no other message and no result has come since.
+        self.answering = False
         self.counts = Counts()
         self.warnings: list[str] = []
-        # Where each call without a result stands: (parts of its message, index in them), oldest first.
-        self._open: list[tuple[list[Part], int]] = []
+        # The calls that wait for their result, oldest first; one that has it is passed over when it is met.
+        self._by_id: dict[str, list[_Place]] = {}
+        self._by_name: dict[tuple[str, bool], deque[_Place]] = {}
+        self._without_id: deque[_Place] = deque()
 
     def message(
         self,
@@ -43,13 +53,37 @@ class Conversation:
         id: str | None = None,
         name: str | None = None,
         created_at: str | None = None,
+        counted: bool = True,
     ) -> None:
-        """Add a message. Its calls in state `call` wait for results that come later."""
-        counts = self.counts
-        counts.messages_received += 1
-        counts.messages_kept += 1
+        """Add a message. Its calls in state `call` wait for results that come later.
+
+        Args:
+            role: Who speaks.
+            parts: What is said, in order.
+            id, name, created_at: As in `Message`.
+            counted: False for a message that the source does not count as one: a further one made of the same
+                message of the source, or instructions that stand beside the messages.
+        """
+        if counted:
+            self.counts.messages_received += 1
+            self.counts.messages_kept += 1
         self.messages.append(Message(role, parts, id, name, created_at))
-        for index, part in enumerate(parts):
+        self.answering = role == "assistant"
+        self._register(parts, 0)
+
+    def extend(self, parts: list[Part]) -> None:
+        """Add a message of the source to the last one: an item of the same answer."""
+        self.tool_message()
+        whole = self.messages[-1].parts
+        start = len(whole)
+        whole += parts
+        self._register(whole, start)
+
+    def _register(self, parts: list[Part], start: int) -> None:
+        """Count the calls and opaque parts from `start` on; calls without a result begin to wait."""
+        counts = self.counts
+        for index in range(start, len(parts)):
+            part = parts[index]
             kind = type(part)
             if kind is ToolCall:
                 counts.tool_calls_received += 1
@@ -57,9 +91,20 @@ class Conversation:
                 if part.args_invalid:  # type: ignore[union-attr]
                     self.warn("arguments are no JSON", f"the arguments of {part.name or 'a call'} are no JSON")  # type: ignore[union-attr]
                 if part.state == "call":  # type: ignore[union-attr]
-                    self._open.append((parts, index))
+                    self._wait(part, (parts, index))  # type: ignore[arg-type]
+                elif part.state == "unknown":  # type: ignore[union-attr]
+                    self.warn(
+                        "unknown state of a call", f"{part.name or 'a call'} is in no known state and counts as no call"
+                    )  # type: ignore[union-attr]
             elif kind is Opaque:
                 increase(counts.opaque, part.kind)  # type: ignore[union-attr]
+
+    def _wait(self, call: ToolCall, place: _Place) -> None:
+        if call.id:
+            self._by_id.setdefault(call.id, []).append(place)
+        else:
+            self._without_id.append(place)
+        self._by_name.setdefault((call.name, bool(call.id)), deque()).append(place)
 
     def result(
         self,
@@ -78,12 +123,13 @@ class Conversation:
         """
         self.counts.results_received += 1
         self.counts.results_kept += 1
+        self.answering = False
         found = self._find_call(call_id, name)
         if found is None:
             self.messages.append(Message("tool", [ToolResult(value, call_id, name, is_error)]))
             self.warn("result without a call", f"the result {call_id or name or 'without id'} has no call")
             return
-        parts, index = self._open.pop(found)
+        parts, index = found
         call = parts[index]
         assert isinstance(call, ToolCall)
         parts[index] = msgspec.structs.replace(
@@ -95,23 +141,20 @@ class Conversation:
             duration_ms=duration_ms if duration_ms is not None else call.duration_ms,
         )
 
-    def _find_call(self, call_id: str | None, name: str | None) -> int | None:
-        waiting = self._open
+    def _find_call(self, call_id: str | None, name: str | None) -> _Place | None:
         if call_id:
-            for index in range(len(waiting) - 1, -1, -1):
-                parts, place = waiting[index]
-                if parts[place].id == call_id:  # type: ignore[union-attr]
-                    return index
+            same_id = self._by_id.get(call_id)
+            while same_id:
+                place = same_id.pop()
+                if _is_waiting(place):
+                    return place
             return None
-        for index, (parts, place) in enumerate(waiting):
-            call = parts[place]
-            if not call.id and (name is None or call.name == name):  # type: ignore[union-attr]
-                return index
-        if name is not None:  # the call has an id and the result has none
-            for index, (parts, place) in enumerate(waiting):
-                if parts[place].name == name:  # type: ignore[union-attr]
-                    return index
-        return None
+        if name is None:
+            return _first_waiting(self._without_id)
+        place_without_id = _first_waiting(self._by_name.get((name, False)))
+        return place_without_id or _first_waiting(
+            self._by_name.get((name, True))
+        )  # the call has an id, the result none
 
     def tool_message(self) -> None:
         """Count a message that carries nothing but results; it lives on in the calls."""
@@ -128,6 +171,12 @@ class Conversation:
         """Note a problem: counted by kind in the report, told in a sentence on the run."""
         increase(self.counts.problems, kind)
         self.warnings.append(sentence)
+
+    def take_history(self, stop: int) -> list[Message]:
+        """Take the messages before `stop` out, where the source says that they are remembered; system messages stay."""
+        earlier = self.messages[:stop]
+        self.messages[:stop] = [message for message in earlier if message.role == "system"]
+        return [message for message in earlier if message.role != "system"]
 
     def decoded(self, turns: Turns = "all", **fields: Any) -> Decoded:
         """Cut the conversation into runs.
@@ -171,11 +220,26 @@ class Conversation:
         ]
         if not starts or starts[0] != 0:
             starts.insert(0, 0)
+        if len(starts) > 1:  # they belong to the whole conversation, and no turn's share is known
+            fields = {name: value for name, value in fields.items() if name not in _OF_THE_WHOLE}
         runs = []
         for start, end in zip(starts, [*starts[1:], len(talk)], strict=True):
             stop = next((index for index in range(start, end) if talk[index].role != "user"), end)
             runs.append(Run(input=talk[start:stop], output=talk[stop:end], history=[*history, *talk[:start]], **fields))
         return runs
+
+
+def _is_waiting(place: _Place) -> bool:
+    parts, index = place
+    return parts[index].state == "call"  # type: ignore[union-attr]
+
+
+def _first_waiting(places: deque[_Place] | None) -> _Place | None:
+    while places:
+        place = places.popleft()
+        if _is_waiting(place):
+            return place
+    return None
 
 
 def arguments(raw: Any) -> tuple[Any, bool]:

@@ -6,17 +6,21 @@ call whose text stands in an error.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 
-from referee.errors import ReadError
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
-from referee.jsonvalue import decode as decode_json
-from referee.messages import File, Message, Opaque, Part, Reasoning, Role, Text, ToolCall
-from referee.runs import Usage
+from referee.formats.exchange import is_exchange, no_answer
+from referee.formats.fields import joined_texts, mapping, objects, sequence, text, type_name
+from referee.formats.openai_chat_lines import decode_line
+from referee.formats.record import expected_calls, run_fields
+from referee.formats.streams import events, is_stream, stream_of
+from referee.messages import File, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
+from referee.runs import Run
+
+__all__ = ["NAME", "TITLE", "add_message", "decode", "decode_line", "detect", "encode", "joined_chunks"]
 
 NAME = "openai_chat"
 TITLE = "OpenAI chat messages"
@@ -31,26 +35,34 @@ _ROLES: dict[Any, Role] = {
 }
 #: Where a record keeps its messages.
 _MESSAGE_KEYS = ("messages", "traj")
+#: How an answer ends that is not cut short.
+_FINISHED = (None, "stop", "tool_calls", "function_call", "eos", "end_turn")
+_STREAM_MARK = '"choices"'
+_TEXTS = ("text", "input_text", "output_text")
 
 
 def detect(record: Any) -> bool:
     """Whether a record looks like OpenAI chat messages."""
     if isinstance(record, list):
-        messages = [message for message in record if isinstance(message, dict)]
-        return bool(messages) and all(map(_is_message, messages))
+        return bool(record) and _is_talk(record)
     if not isinstance(record, dict):
         return False
     if any(isinstance(record.get(key), list) and _is_talk(record[key]) for key in _MESSAGE_KEYS):
         return True
-    return _is_pair(record) or _is_completion(record) or _is_message(record) or _is_stream(record)
+    if is_exchange(record, "messages") or _is_completion(record) or _is_message(record):
+        return True
+    stream = stream_of(record)
+    return stream is not None and _STREAM_MARK in stream and '"delta"' in stream
 
 
 def _is_talk(messages: list[Any]) -> bool:
-    return all(_is_message(message) for message in messages if isinstance(message, dict))
+    """Whether these are messages, perhaps with something else between them, which is reported when it is read."""
+    found = objects(messages)
+    return all(map(_is_message, found)) and (bool(found) or not messages)
 
 
 def _is_message(message: Any) -> bool:
-    if not isinstance(message, dict) or message.get("role") not in _ROLES:
+    if not isinstance(message, dict) or not isinstance(message.get("role"), str) or message["role"] not in _ROLES:
         return False
     content = message.get("content")
     if content is None:
@@ -60,167 +72,78 @@ def _is_message(message: Any) -> bool:
     )
 
 
-def _is_pair(record: dict[str, Any]) -> bool:
-    request = record.get("request")
-    return isinstance(request, dict) and isinstance(request.get("messages"), list) and "response" in record
-
-
-def _is_completion(record: dict[str, Any]) -> bool:
-    choices = record.get("choices")
+def _is_completion(record: Any) -> bool:
+    choices = record.get("choices") if isinstance(record, dict) else None
     return isinstance(choices, list) and all(
         isinstance(choice, dict) and ("message" in choice or "delta" in choice) for choice in choices
     )
-
-
-def _is_stream(record: dict[str, Any]) -> bool:
-    text = record.get("stream")
-    return isinstance(text, str) and '"choices"' in text and '"delta"' in text
 
 
 def decode(record: Any, turns: Turns = "all") -> Decoded:
     """Read one record of any of the shapes named above."""
     talk = Conversation()
     fields: dict[str, Any] = {}
-    if isinstance(record, list):
-        _add_messages(talk, record)
-    elif _is_pair(record):
+    stream = stream_of(record)
+    if not isinstance(record, dict):
+        _add_messages(talk, record if isinstance(record, list) else [record])
+    elif is_exchange(record, "messages"):
         fields = _add_pair(talk, record)
     elif any(isinstance(record.get(key), list) for key in _MESSAGE_KEYS):
-        key = next(key for key in _MESSAGE_KEYS if isinstance(record.get(key), list))
-        _add_messages(talk, record[key])
-        fields = _record_fields(record)
+        _add_messages(talk, next(record[key] for key in _MESSAGE_KEYS if isinstance(record.get(key), list)))
+        fields = run_fields(record) | _tau_fields(record)
     elif _is_completion(record):
         fields = _add_response(talk, record)
-    elif _is_stream(record):
-        fields = _add_response(talk, _from_stream(record["stream"]))
+    elif stream is not None:
+        fields = _add_response(talk, _from_stream(talk, stream))
     else:
         _add_messages(talk, [record])
     return talk.decoded(turns, **fields)
 
 
-def _record_fields(record: dict[str, Any]) -> dict[str, Any]:
-    """What a record says beside its messages."""
-    fields: dict[str, Any] = {}
-    if record.get("id") is not None:
-        fields["id"] = str(record["id"])
-    elif "task_id" in record:  # tau-bench: one task, several trials
-        fields["id"] = (
-            f"task-{record['task_id']}-trial-{record['trial']}" if "trial" in record else f"task-{record['task_id']}"
-        )
-    for name in ("ground_truth", "expected_trajectory", "expected_tool_calls"):
-        if record.get(name) is not None:
-            fields[name] = record[name]
-    for name in ("context", "metadata"):
-        if isinstance(record.get(name), dict):
-            fields[name] = record[name]
-    for name in ("thread_id", "trace_id", "model"):
-        if isinstance(record.get(name), str):
-            fields[name] = record[name]
-    expected = record.get("expected")
-    if isinstance(expected, dict) and isinstance(expected.get("tool_calls"), list):
-        fields.setdefault("expected_tool_calls", _expected_calls(expected["tool_calls"]))
-    if "traj" in record:
-        fields.update(_tau_fields(record))
-    return fields | _measured_fields(record)
-
-
-def _expected_calls(calls: list[Any]) -> list[Any]:
-    """Expected calls as `{name, args}`, from entries that say `arguments` or `kwargs`."""
-    named = []
-    for call in calls:
-        args = (
-            next((call[key] for key in ("args", "arguments", "kwargs") if key in call), None)
-            if isinstance(call, dict)
-            else None
-        )
-        named.append(call if args is None else {"name": call.get("name"), "args": arguments(args)[0]})
-    return named
-
-
 def _tau_fields(record: dict[str, Any]) -> dict[str, Any]:
-    """Reward and gold actions of a tau-bench run."""
-    info = record.get("info")
-    task = info.get("task") if isinstance(info, dict) else None
+    """Task, trial, reward and gold actions of a tau-bench run."""
+    if "traj" not in record:
+        return {}
     metadata: dict[str, Any] = {key: record[key] for key in ("task_id", "trial", "reward") if key in record}
     fields: dict[str, Any] = {"metadata": metadata}
-    if isinstance(task, dict):
-        if isinstance(task.get("actions"), list):
-            fields["expected_tool_calls"] = _expected_calls(task["actions"])
-        if task.get("instruction"):
-            metadata["instruction"] = task["instruction"]
+    if "task_id" in record and not record.get("id"):  # one task, several trials
+        trial = f"-trial-{record['trial']}" if "trial" in record else ""
+        fields["id"] = f"task-{record['task_id']}{trial}"
+    task = mapping(mapping(record.get("info")).get("task"))
+    if isinstance(task.get("actions"), list):
+        fields["expected_tool_calls"] = expected_calls(task["actions"])
+    if task.get("instruction"):
+        metadata["instruction"] = task["instruction"]
     return fields
-
-
-def _measured_fields(record: dict[str, Any]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    if isinstance(record.get("usage"), dict):
-        fields["usage"] = _usage(record["usage"])
-    for ours, names in (("duration_ms", ("duration_ms", "latency_ms")), ("cost", ("cost", "cost_usd"))):
-        for name in names:
-            value = record.get(name)
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                fields.setdefault(ours, float(value))
-    return fields
-
-
-def _usage(usage: dict[str, Any]) -> Usage:
-    def number(name: str) -> int | None:
-        return usage[name] if type(usage.get(name)) is int else None
-
-    return Usage(number("prompt_tokens"), number("completion_tokens"), number("total_tokens"))
 
 
 def _add_pair(talk: Conversation, record: dict[str, Any]) -> dict[str, Any]:
     """A recorded request and its response: the request's messages and what came back."""
-    _add_messages(talk, record["request"]["messages"])
-    fields = {key: value for key, value in _record_fields(record).items() if key not in ("usage",)}
+    _add_messages(talk, sequence(record["request"]["messages"]))
+    fields = run_fields(record)
     response = record["response"]
-    if isinstance(response, str):
-        response = _from_stream(response) if response.lstrip().startswith("data:") else response
-    if isinstance(response, dict) and _is_completion(response):
-        fields.update(_add_response(talk, response) | {key: fields[key] for key in ("id",) if key in fields})
-        return fields
-    problem = _error_text(response)
-    if problem is not None:
-        talk.warn("the request failed", f"the request failed: {problem}")
-        fields["metadata"] = {**fields.get("metadata", {}), "error": problem}
-        _add_failed_generation(talk, response)
-    else:
-        talk.warn("response not understood", "the response holds no choices")
-    model = record["request"].get("model")
-    if isinstance(model, str):
-        fields.setdefault("model", model)
-    return fields
+    if is_stream(response) and _STREAM_MARK in response:
+        response = _from_stream(talk, response)
+    if _is_completion(response):
+        return _add_response(talk, response) | fields
+    _add_failed_generation(talk, response)
+    model = text(record["request"], "model")
+    return fields | no_answer(talk, response) | ({"model": model} if model else {})
 
 
-def _error_text(response: Any) -> str | None:
-    if not isinstance(response, dict):
-        return None
-    error = response.get("error", response.get("message"))
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("code")
-    return str(error) if error else None
-
-
-def _add_failed_generation(talk: Conversation, response: dict[str, Any]) -> None:
+def _add_failed_generation(talk: Conversation, response: Any) -> None:
     """A call that the server refused lives on as text in the error: kept as an opaque part, for it was not issued."""
-    error = response.get("error")
-    failed = error.get("failed_generation") if isinstance(error, dict) else None
+    failed = mapping(mapping(response).get("error")).get("failed_generation")
     if failed:
         talk.message("assistant", [Opaque("failed_generation", failed)])
 
 
-def _from_stream(text: str) -> Any:
+def _from_stream(talk: Conversation, stream: str) -> dict[str, Any]:
     """A server-sent event stream as one completion."""
-    chunks = []
-    for match in re.finditer(r"^data:[ ]?(.*)$", text, re.MULTILINE):
-        data = match.group(1).strip()
-        if data and data != "[DONE]":
-            try:
-                chunks.append(decode_json(data))
-            except (msgspec.DecodeError, RecursionError):
-                raise ReadError("an event of the stream is no JSON", field="response") from None
-    return joined_chunks([chunk for chunk in chunks if isinstance(chunk, dict)])
+    chunks, cut = events(stream)
+    if cut:
+        talk.warn("the stream is cut", "the stream ends in the middle of an event")
+    return joined_chunks(chunks)
 
 
 def joined_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -230,272 +153,243 @@ def joined_chunks(chunks: list[dict[str, Any]]) -> dict[str, Any]:
         >>> joined_chunks([{"choices": [{"delta": {"content": "Hel"}}]}, {"choices": [{"delta": {"content": "lo"}}]}])["choices"]
         [{'message': {'role': 'assistant', 'content': 'Hello'}}]
     """
-    whole: dict[str, Any] = {
-        key: value for chunk in chunks for key, value in chunk.items() if key != "choices" and value is not None
-    }
-    message: dict[str, Any] = {"role": "assistant"}
-    calls: dict[int, dict[str, Any]] = {}
+    whole = {key: value for chunk in chunks for key, value in chunk.items() if key != "choices" and value is not None}
+    texts: dict[str, list[str]] = {}
+    calls: dict[Any, dict[str, Any]] = {}
+    reason: dict[str, Any] = {}
     for chunk in chunks:
-        for choice in chunk.get("choices") or ():
-            if isinstance(choice, dict) and choice.get("index", 0) == 0:
-                delta = choice.get("delta")
-                if isinstance(delta, dict):
-                    _add_delta(delta, message, calls)
+        for choice in objects(chunk.get("choices")):
+            if choice.get("index", 0) == 0:
+                _add_delta(mapping(choice.get("delta")), texts, calls)
+                if choice.get("finish_reason") is not None:
+                    reason = {"finish_reason": choice["finish_reason"]}
+    message: dict[str, Any] = {"role": "assistant", **{key: "".join(pieces) for key, pieces in texts.items()}}
     if calls:
-        message["tool_calls"] = [calls[index] for index in sorted(calls)]
-    whole["choices"] = [{"message": message}]
+        message["tool_calls"] = [
+            {"id": call["id"], "function": {"name": "".join(call["name"]), "arguments": "".join(call["arguments"])}}
+            for call in calls.values()
+        ]
+    whole["choices"] = [{"message": message, **reason}]
     return whole
 
 
-def _add_delta(delta: dict[str, Any], message: dict[str, Any], calls: dict[int, dict[str, Any]]) -> None:
+def _add_delta(delta: dict[str, Any], texts: dict[str, list[str]], calls: dict[Any, dict[str, Any]]) -> None:
     for key in ("content", "reasoning", "reasoning_content", "refusal"):
         if isinstance(delta.get(key), str):
-            message[key] = message.get(key, "") + delta[key]
-    for position, part in enumerate(delta.get("tool_calls") or ()):
-        index = part.get("index", len(calls) if part.get("id") else position)
-        call = calls.setdefault(index, {"function": {"name": "", "arguments": ""}})
-        if part.get("id"):
-            call["id"] = part["id"]
-        function = part.get("function") or {}
-        call["function"]["name"] += function.get("name") or ""
-        call["function"]["arguments"] += function.get("arguments") or ""
+            texts.setdefault(key, []).append(delta[key])
+    for position, piece in enumerate(objects(delta.get("tool_calls"))):
+        index = piece.get("index")
+        if type(index) is not int:  # some servers send each call whole
+            index = f"call {len(calls)}" if piece.get("id") else position
+        call = calls.setdefault(index, {"id": None, "name": [], "arguments": []})
+        call["id"] = call["id"] or piece.get("id")
+        function = mapping(piece.get("function"))
+        call["name"].append(text(function, "name") or "")
+        call["arguments"].append(text(function, "arguments") or "")
 
 
 def _add_response(talk: Conversation, response: dict[str, Any]) -> dict[str, Any]:
     choices = response["choices"]
     first = choices[0] if choices else {}
-    if isinstance(first, dict) and "delta" in first and "message" not in first:
+    if "delta" in first and "message" not in first:
         first = joined_chunks([response])["choices"][0]
-    if isinstance(first, dict) and isinstance(first.get("message"), dict):
-        _add_message(talk, {"role": "assistant", **first["message"]})
-    fields: dict[str, Any] = {}
+    if isinstance(first.get("message"), dict):
+        add_message(talk, {"role": "assistant", **first["message"]})
     if len(choices) > 1:
         talk.warn("several choices", f"the response holds {len(choices)} choices; the first one is the answer")
-    if isinstance(first, dict) and first.get("finish_reason") not in (None, "stop", "tool_calls", "function_call"):
+    fields = run_fields({name: response.get(name) for name in ("id", "model", "usage")})
+    if isinstance(first.get("finish_reason"), str) and first["finish_reason"] not in _FINISHED:
         fields["metadata"] = {"finish_reason": first["finish_reason"]}
-    if isinstance(response.get("model"), str):
-        fields["model"] = response["model"]
-    if response.get("id"):
-        fields["id"] = str(response["id"])
-    return fields | _measured_fields(response)
+    return fields
 
 
 def _add_messages(talk: Conversation, messages: list[Any]) -> None:
     for message in messages:
         if isinstance(message, dict):
-            _add_message(talk, message)
+            add_message(talk, message)
         else:
-            talk.drop("null" if message is None else type(message).__name__)
+            talk.drop(type_name(message))
 
 
-def _add_message(talk: Conversation, message: dict[str, Any]) -> None:
+def add_message(talk: Conversation, message: dict[str, Any], *, speaker: str | None = None) -> None:
+    """Add one message.
+
+    Args:
+        talk: The conversation.
+        message: The message; one of a role that is not known is dropped and counted.
+        speaker: The name of the agent whose messages these are, where the record says it elsewhere.
+    """
     role = _ROLES.get(message.get("role")) if isinstance(message.get("role"), str) else None
+    name = text(message, "name")
     if role is None:
         talk.drop(f"message of role {message.get('role')!r}")
     elif role == "tool":
         talk.tool_message()
-        name = message.get("name")
-        content = message.get("content")
-        if isinstance(content, list):
-            content = _plain_content(content)
-        talk.result(
-            message.get("tool_call_id") or None, json_result(content), name=name if isinstance(name, str) else None
-        )
+        talk.result(text(message, "tool_call_id"), json_result(joined_texts(message.get("content"))), name=name)
     else:
-        name = message.get("name")
-        talk.message(role, _parts(message), name=name if isinstance(name, str) else None, id=message.get("id") or None)
-
-
-def _plain_content(content: list[Any]) -> Any:
-    """The text of a tool's content parts, or the parts themselves when some are no text."""
-    texts = [
-        part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else None for part in content
-    ]
-    return "\n".join(texts) if all(isinstance(text, str) for text in texts) else content  # type: ignore[arg-type]
+        if role == "assistant" and speaker is not None:
+            name = speaker
+        talk.message(role, _parts(message), name=name, id=text(message, "id"))
 
 
 def _parts(message: dict[str, Any]) -> list[Part]:
     parts: list[Part] = []
-    for key in ("reasoning_content", "reasoning"):
-        if isinstance(message.get(key), str) and message[key]:
-            parts.append(Reasoning(message[key]))
-            break
+    thought = text(message, "reasoning_content", "reasoning")
+    if thought is not None:
+        parts.append(Reasoning(thought))
     content = message.get("content")
     if isinstance(content, str):
         if content:
             parts.append(Text(content))
-    elif isinstance(content, list):
-        for part in content:
-            _add_part(part, parts)
-    if isinstance(message.get("refusal"), str) and message["refusal"]:
-        parts.append(Opaque("refusal", message["refusal"]))
-    parts += [
-        _call(call) if isinstance(call, dict) else Opaque("tool_call", call) for call in message.get("tool_calls") or ()
-    ]
+    else:
+        parts += map(_part, sequence(content))
+    refusal = text(message, "refusal")
+    if refusal is not None:
+        parts.append(Opaque("refusal", refusal))
+    for call in sequence(message.get("tool_calls")):
+        parts.append(_call(call) if isinstance(call, dict) else Opaque("tool_call", call))
     if isinstance(message.get("function_call"), dict):
         parts.append(_call({"function": message["function_call"]}))
     return parts
 
 
-def _add_part(part: Any, parts: list[Part]) -> None:
+def _part(part: Any) -> Part:
     if isinstance(part, str):
-        parts.append(Text(part))
-        return
-    kind = part.get("type") if isinstance(part, dict) else None
-    if (
-        kind in ("text", "input_text", "output_text", None)
-        and isinstance(part, dict)
-        and isinstance(part.get("text"), str)
-    ):
-        parts.append(Text(part["text"]))
+        return Text(part)
+    if not isinstance(part, dict):
+        return Opaque(type_name(part), part)
+    kind = part.get("type")
+    if kind is None or kind in _TEXTS:
+        if isinstance(part.get("text"), str):
+            return Text(part["text"])
     elif kind == "thinking":  # Mistral
         thoughts = part.get("thinking")
-        texts = (
-            [thought.get("text", "") for thought in thoughts if isinstance(thought, dict)]
-            if isinstance(thoughts, list)
-            else [str(thoughts)]
-        )
-        parts.append(Reasoning("\n".join(texts)))
+        said = "\n".join(text(thought, "text") or "" for thought in objects(thoughts))
+        return Reasoning(thoughts if isinstance(thoughts, str) else said)
     elif kind == "image_url":
         image = part.get("image_url")
-        url = image.get("url") if isinstance(image, dict) else image
-        parts.append(File("image", url=url if isinstance(url, str) else None))
-    elif kind == "input_audio" and isinstance(part.get("input_audio"), dict):
-        audio = part["input_audio"]
-        parts.append(File(f"audio/{audio.get('format', '*')}", data=audio.get("data")))
-    elif kind == "file" and isinstance(part.get("file"), dict):
-        file = part["file"]
-        parts.append(File(name=file.get("filename"), data=file.get("file_data"), url=file.get("file_id")))
-    else:
-        parts.append(Opaque(str(kind), part))
+        return File("image", url=image if isinstance(image, str) else text(mapping(image), "url"))
+    elif kind == "input_audio":
+        audio = mapping(part.get("input_audio"))
+        return File(f"audio/{text(audio, 'format') or '*'}", data=text(audio, "data"))
+    elif kind == "file":
+        file = mapping(part.get("file"))
+        return File(name=text(file, "filename"), data=text(file, "file_data"), url=text(file, "file_id"))
+    return Opaque(str(kind), part)
 
 
 def _call(call: dict[str, Any]) -> ToolCall:
     """A call in either spelling: `{function: {name, arguments}}`, or a custom tool's `{custom: {name, input}}`."""
-    function = call.get("function")
-    if not isinstance(function, dict):
-        custom = call.get("custom")
-        if isinstance(custom, dict):
-            return ToolCall(name=str(custom.get("name") or ""), args=custom.get("input"), id=call.get("id") or None)
-        function = call
-    args, invalid = arguments(function.get("arguments", function.get("args")))
-    name = function.get("name")
-    return ToolCall(
-        name=name if isinstance(name, str) else "", args=args, id=call.get("id") or None, args_invalid=invalid
-    )
+    function = mapping(call.get("function")) or mapping(call.get("custom")) or call
+    given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
+    args, invalid = arguments(given)
+    return ToolCall(text(function, "name") or "", args, text(call, "id"), args_invalid=invalid)
 
 
-class _Function(msgspec.Struct, gc=False):
-    name: str
-    arguments: str
+def encode(run: Run) -> bytes:
+    """One run as a JSON line of chat messages, without the line's end: `{id, messages, ...}`.
 
+    The messages are one conversation: what was history and what was this turn's input is not told apart. A failed
+    call's result is its error text; the failure itself, unfinished calls and how long tools took have no place in it.
 
-class _Call(msgspec.Struct, gc=False):
-    function: _Function
-    id: str | None = None
-
-
-class _Message(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    role: str
-    content: str | None = None
-    tool_calls: list[_Call] | None = None
-    tool_call_id: str | None = None
-
-
-class _ExpectedCall(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    name: str
-    arguments: Any
-
-
-class _Expected(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    tool_calls: list[_ExpectedCall] | None = None
-
-
-class _Tokens(msgspec.Struct, gc=False):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-
-
-class _Record(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """The plain record, which most files hold: decoded straight into these types, many times faster than the rest."""
-
-    messages: list[_Message]
-    id: str | None = None
-    model: str | None = None
-    created: Any = None
-    usage: _Tokens | None = None
-    expected: _Expected | None = None
-    ground_truth: Any = None
-    expected_tool_calls: Any = None
-
-
-_decode_record = msgspec.json.Decoder(_Record).decode
-
-
-def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
-    """Read a line of the plain record form; `None` when it is not exactly that, for `decode` to look at."""
-    try:
-        record = _decode_record(line)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        return None
-    talk = _plain_talk(record.messages)
-    if talk is None:
-        return None
-    fields: dict[str, Any] = {}
-    for name in ("id", "model", "ground_truth", "expected_tool_calls"):
-        value = getattr(record, name)
-        if value is not None:
-            fields[name] = value
-    if record.expected is not None and record.expected.tool_calls is not None and record.expected_tool_calls is None:
-        fields["expected_tool_calls"] = [
-            {"name": call.name, "args": call.arguments} for call in record.expected.tool_calls
-        ]
-    if record.usage is not None:
-        fields["usage"] = Usage(record.usage.prompt_tokens, record.usage.completion_tokens, record.usage.total_tokens)
-    return talk.decoded(turns, **fields)
-
-
-def _plain_talk(messages: list[_Message]) -> Conversation | None:
-    """The conversation of plain messages, or `None` when a result needs more than its id to be joined.
-
-    It goes from the last message to the first, so that a call finds its result already there and is made once.
+    Example:
+        >>> encode(Run(id="r1", input=[Message("user", [Text("Hi?")])], output=[Message("assistant", [Text("Hi.")])]))
+        b'{"id":"r1","messages":[{"role":"user","content":"Hi?"},{"role":"assistant","content":"Hi."}]}'
     """
-    talk = Conversation()
-    counts = talk.counts
-    results: dict[str, str | None] = {}
-    kept: list[Message] = []
-    for message in reversed(messages):
-        role = _ROLES.get(message.role)
-        if role == "tool":
-            if not message.tool_call_id or message.tool_call_id in results:
-                return None
-            results[message.tool_call_id] = message.content
-            counts.results_received += 1
-            continue
-        if role is None:
-            return None
-        parts: list[Part] = []
-        for call in reversed(message.tool_calls or ()):
-            counts.tool_calls_received += 1
-            try:
-                args = decode_json(call.function.arguments)
-            except (msgspec.DecodeError, RecursionError):
-                return None
-            if call.id and call.id in results:
-                parts.append(ToolCall(call.function.name, args, call.id, "result", json_result(results.pop(call.id))))
-            else:
-                parts.append(ToolCall(call.function.name, args, call.id or None))
-        if message.content:
-            parts.append(Text(message.content))
-        if len(parts) > 1:
-            parts.reverse()
-        kept.append(Message(role, parts))
-    if results:
-        return None
-    kept.reverse()
-    talk.messages = kept
-    counts.messages_received = counts.messages_kept = len(messages)
-    counts.tool_calls_kept = counts.tool_calls_received
-    counts.results_kept = counts.results_received
-    return talk
+    messages = [
+        encoded
+        for section in (run.system, run.history, run.input, run.output)
+        for message in section
+        for encoded in _encoded(message)
+    ]
+    whole: dict[str, Any] = {"id": run.id or None, "messages": messages}
+    for name in (
+        "model",
+        "ground_truth",
+        "expected_tool_calls",
+        "expected_trajectory",
+        "context",
+        "metadata",
+        "thread_id",
+        "trace_id",
+        "started_at",
+        "duration_ms",
+        "cost",
+    ):
+        whole[name] = getattr(run, name)
+    if run.usage is not None:
+        names = ("prompt_tokens", "completion_tokens", "total_tokens")
+        used = zip(names, msgspec.structs.astuple(run.usage), strict=True)
+        whole["usage"] = {name: value for name, value in used if value is not None}
+    return msgspec.json.encode({name: value for name, value in whole.items() if value is not None})
+
+
+def _encoded(message: Message) -> list[dict[str, Any]]:
+    """A message as one or more: in this format calls end a message, and their results follow it."""
+    encoded: list[dict[str, Any]] = []
+    parts: list[Part] = []
+    calls: list[ToolCall] = []
+    for part in message.parts:
+        if type(part) is ToolResult:
+            encoded.append(_tool_message(part.id, part.name, part.result))
+        elif type(part) is ToolCall:
+            calls.append(part)
+        else:
+            if calls:
+                encoded += _spoken(message, parts, calls)
+                parts, calls = [], []
+            parts.append(part)
+    if parts or calls or not message.parts:
+        encoded += _spoken(message, parts, calls)
+    return encoded
+
+
+def _spoken(message: Message, parts: list[Part], calls: list[ToolCall]) -> list[dict[str, Any]]:
+    content = [_encoded_part(part) for part in parts if type(part) not in (Reasoning, Opaque)]
+    if len(content) == 1 and content[0]["type"] == "text":
+        content = content[0]["text"]
+    spoken: dict[str, Any] = {"role": message.role, "content": content or None}
+    thoughts = "\n".join(part.text for part in parts if type(part) is Reasoning)
+    if thoughts:
+        spoken["reasoning_content"] = thoughts
+    refusal = next((part.value for part in parts if type(part) is Opaque and part.kind == "refusal"), None)
+    if refusal is not None:
+        spoken["refusal"] = refusal
+    for name in ("name", "id"):
+        if getattr(message, name) is not None:
+            spoken[name] = getattr(message, name)
+    issued = [call for call in calls if call.called]
+    if issued:
+        spoken["tool_calls"] = [_encoded_call(call) for call in issued]
+    answered = [call for call in issued if call.state != "call"]
+    return [spoken, *(_tool_message(call.id, call.name, _outcome(call)) for call in answered)]
+
+
+def _encoded_call(call: ToolCall) -> dict[str, Any]:
+    args = call.args if call.args_invalid else msgspec.json.encode(call.args).decode()
+    known = {"id": call.id} if call.id else {}
+    return {**known, "type": "function", "function": {"name": call.name, "arguments": args}}
+
+
+def _outcome(call: ToolCall) -> Any:
+    return call.error if call.error is not None and call.result is None else call.result
+
+
+def _tool_message(call_id: str | None, name: str | None, result: Any) -> dict[str, Any]:
+    fields = {"tool_call_id": call_id, "name": name}
+    content = result if isinstance(result, str) else msgspec.json.encode(result).decode()
+    return {"role": "tool", **{key: value for key, value in fields.items() if value}, "content": content}
+
+
+def _encoded_part(part: Part) -> dict[str, Any]:
+    if type(part) is Text:
+        return {"type": "text", "text": part.text}
+    assert isinstance(part, File)
+    media = part.media_type or ""
+    if media.startswith("image"):
+        url = part.url or f"data:{media};base64,{part.data}"
+        return {"type": "image_url", "image_url": {"url": url}}
+    if media.startswith("audio/") and part.data is not None:
+        return {"type": "input_audio", "input_audio": {"format": media.removeprefix("audio/"), "data": part.data}}
+    file = {"filename": part.name, "file_data": part.data, "file_id": part.url}
+    return {"type": "file", "file": {name: value for name, value in file.items() if value is not None}}

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from referee.errors import OptionError, ReadError
-from referee.formats import FORMATS, Format, detect_format, get_format
+from referee.formats import FORMATS, Format, as_record, decode_record, detect_format, get_format
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.jsonvalue import decode as decode_json
 from referee.runs import Run
@@ -120,7 +120,7 @@ class RunReader:
 
     def _records(self, records: Iterable[Any], source: str) -> Iterator[Decoded]:
         for number, record in enumerate(records, 1):
-            decoded = self._decode(record, source, number)
+            decoded = self._decode(as_record(record), source, number)
             if decoded is not None:
                 yield decoded
 
@@ -168,10 +168,10 @@ class RunReader:
                 if decoded is None:
                     try:
                         record = parse_json(line)
+                        chosen = self._format or detect_format(record)
                     except ReadError as error:
                         self._fail(error.at(source, lines.number))
                     else:
-                        chosen = self._format or detect_format(record)
                         decode_line = getattr(chosen, "decode_line", None)
                         if chosen is None:  # a line may hold a list of records
                             yield from self._document_records(record, source, lines.number)
@@ -210,7 +210,11 @@ class RunReader:
 
     def _document_records(self, document: Any, source: str, line: int | None) -> Iterator[Decoded]:
         """A document is one record, or a list of records, or an object that keeps a list of records."""
-        chosen = self._format if self._format and self._format.detect(document) else detect_format(document)
+        try:
+            chosen = self._format if self._format and self._format.detect(document) else detect_format(document)
+        except ReadError as error:
+            self._fail(error.at(source, line))
+            return
         if chosen is not None:
             decoded = self._decode(document, source, line, self._format or chosen)
             if decoded is not None:
@@ -230,19 +234,13 @@ class RunReader:
     def _decode(
         self, record: Any, source: str, line: int | None, chosen: Format | None = None, field: str | None = None
     ) -> Decoded | None:
-        chosen = chosen or self._format or detect_format(record)
         try:
+            chosen = chosen or self._format or detect_format(record)
             if chosen is None:
                 raise _unknown(record)
-            return chosen.decode(record, self._turns)
+            return decode_record(chosen, record, self._turns)
         except ReadError as error:
             problem = error.at(source, line)
-        except RecursionError:
-            problem = ReadError("is nested too deeply", source=source, line=line)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # A record that only looks like this format: the reader met a shape it does not expect.
-            name = chosen.NAME if chosen else "unknown"
-            problem = ReadError(f"is no valid {name} record: {type(error).__name__}: {error}", source=source, line=line)
         if field is not None:
             problem.field = f"{field}.{problem.field}" if problem.field else field
         self._fail(problem)
