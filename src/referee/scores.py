@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -162,6 +163,16 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
             for key, value in plain.items()
             if value not in (None, "")
         }
+
+
+def rounded(value: float) -> float:
+    """The value rounded half up to two decimals, of the decimal number it stands for and not of its binary neighbour.
+
+    Example:
+        >>> rounded(0.285), rounded(0.3 * 0.95)
+        (0.29, 0.29)
+    """
+    return float(Decimal(f"{value:.10f}").quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 
 def _problem(score: Score, low: float | None, high: float | None) -> str | None:

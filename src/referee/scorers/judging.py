@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -16,6 +15,7 @@ from referee.messages import Message, Text, ToolCall, ToolResult
 from referee.pipeline import Scorer
 from referee.prompts import RULES, Listing, Prompt
 from referee.runs import Run
+from referee.scores import rounded as rounded
 from referee.steps import Consultation, NotScorable
 
 A = TypeVar("A")
@@ -142,16 +142,6 @@ async def ask_reason(
     words = REASON.replace("{score}", f"{score:g}").replace("{scale}", f"{scale:g}").replace("{aspect}", aspect)
     shown = "".join(f"{{{name}}}\n" for name in material)
     return (await judge.ask(Prompt(f"{shown}{words}", verdicts=verdicts, **material), Reason)).reason
-
-
-def rounded(value: float) -> float:
-    """The value rounded half up to two decimals, of the decimal number it stands for and not of its binary neighbour.
-
-    Example:
-        >>> rounded(0.285), rounded(0.3 * 0.95)
-        (0.29, 0.29)
-    """
-    return float(Decimal(f"{value:.10f}").quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 
 def share(part: float, whole: int, scale: float) -> float:
