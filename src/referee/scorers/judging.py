@@ -15,7 +15,7 @@ from referee.messages import Message, Text, ToolCall, ToolResult
 from referee.pipeline import Scorer
 from referee.prompts import RULES, Listing, Prompt
 from referee.runs import Run
-from referee.scores import rounded as rounded
+from referee.scores import rounded
 from referee.steps import Consultation, NotScorable
 
 A = TypeVar("A")

@@ -20,9 +20,9 @@ from referee.scorers.judging import (
     judged,
     require_mode,
     require_share,
-    rounded,
     transcript,
 )
+from referee.scores import rounded
 from referee.steps import Asker, Consultation, Results, asks_judge
 
 _SCALE = """\
