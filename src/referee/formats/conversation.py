@@ -84,20 +84,18 @@ class Conversation:
         counts = self.counts
         for index in range(start, len(parts)):
             part = parts[index]
-            kind = type(part)
-            if kind is ToolCall:
+            if isinstance(part, ToolCall):
                 counts.tool_calls_received += 1
                 counts.tool_calls_kept += 1
-                if part.args_invalid:  # type: ignore[union-attr]
-                    self.warn("arguments are no JSON", f"the arguments of {part.name or 'a call'} are no JSON")  # type: ignore[union-attr]
-                if part.state == "call":  # type: ignore[union-attr]
-                    self._wait(part, (parts, index))  # type: ignore[arg-type]
-                elif part.state == "unknown":  # type: ignore[union-attr]
-                    self.warn(
-                        "unknown state of a call", f"{part.name or 'a call'} is in no known state and counts as no call"
-                    )  # type: ignore[union-attr]
-            elif kind is Opaque:
-                increase(counts.opaque, part.kind)  # type: ignore[union-attr]
+                if part.args_invalid:
+                    self.warn("arguments are no JSON", f"the arguments of {part.name or 'a call'} are no JSON")
+                if part.state == "call":
+                    self._wait(part, (parts, index))
+                elif part.state == "unknown":
+                    name = part.name or "a call"
+                    self.warn("unknown state of a call", f"{name} is in no known state and counts as no call")
+            elif isinstance(part, Opaque):
+                increase(counts.opaque, part.kind)
 
     def _wait(self, call: ToolCall, place: _Place) -> None:
         if call.id:
