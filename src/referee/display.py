@@ -38,7 +38,7 @@ def shown(value: Any, most: int = 80) -> str:
 
     Example:
         >>> shown({"city": "Ghent", "days": [1, 2]}), shown(list(range(100)), 10)
-        ('{"city": "Ghent", "days": [1, 2]}', '[0, 1, 2, …')
+        ('{"city": "Ghent", "days": [1, 2]}', '[0, 1, 2,…')
     """
     return cut(json_text(value), most)
 

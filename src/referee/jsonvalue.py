@@ -16,6 +16,8 @@ decode = msgspec.json.decode
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
+_NESTING = (dict, list, tuple)
+
 
 def equal(left: Any, right: Any) -> bool:
     """Whether two JSON values are equal.
@@ -53,3 +55,21 @@ def canonical(value: Any) -> bytes:
 def digest(value: Any) -> str:
     """SHA-256 of the canonical text, as 64 hexadecimal digits."""
     return hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def deeper_than(value: Any, levels: int) -> bool:
+    """Whether objects and lists are nested inside each other more than so many times. Does not recurse.
+
+    Example:
+        >>> deeper_than([[1], {"a": 2}], 2), deeper_than([[1], {"a": 2}], 1), deeper_than("text", 0)
+        (False, True, False)
+    """
+    level = [value] if isinstance(value, _NESTING) else []
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, _NESTING)
+        ]
+    return bool(level)

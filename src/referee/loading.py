@@ -18,6 +18,8 @@ from referee.jsonvalue import decode
 from referee.pipeline import Scorer, as_scorer
 
 _CHECKS = "checks."
+#: Checks whose options are scorers.
+_JOINING = ("checks.all_of", "checks.any_of", "checks.not_")
 
 
 def scorer_names() -> list[str]:
@@ -47,7 +49,7 @@ def load_scorer(spec: Any) -> Scorer[Any, Any]:
         spec: One of
             a name: `"checks.no_tool_errors"`, `"completeness"`, `"create_completeness_scorer"`;
             a name with options: `{"checks.includes": {"expected": "sunny"}}`; a list of options, or a single value,
-            is given by position;
+            is given by position; `checks.all_of`, `checks.any_of` and `checks.not_` take scorers in these same forms;
             your own: `"module:function"`, where the function is a scorer, a scorer's factory without required
             arguments, or a plain function of the run; `{"module:factory": {...}}` gives it options;
             a scorer, which is returned as it is.
@@ -133,7 +135,19 @@ def load_scorers_file(path: Path) -> list[Scorer[Any, Any]]:
 def _made(name: str, options: Any) -> Scorer[Any, Any]:
     if ":" in name:
         return _own(name, options)
+    if name in _JOINING:
+        return _joined(name, options)
     return _called(name, factory_of(name), options)
+
+
+def _joined(name: str, options: Any) -> Scorer[Any, Any]:
+    """A check of scorers: its options are a scorer, a list of scorers, or `{scorers: [...], id: ...}`."""
+    named = options if isinstance(options, Mapping) and {"scorer", "scorers"} & set(options) else {"scorers": options}
+    listed = named["scorers"] if "scorers" in named else [named["scorer"]]
+    if not isinstance(listed, (list, tuple)):
+        listed = [listed]
+    ids = {"id": named["id"]} if named.get("id") else {}
+    return _call(name, factory_of(name), list(map(load_scorer, listed)), ids)
 
 
 def factory_of(name: str) -> Callable[..., Scorer[Any, Any]]:
@@ -156,6 +170,10 @@ def factory_of(name: str) -> Callable[..., Scorer[Any, Any]]:
 
 def _called(name: str, factory: Callable[..., Any], options: Any) -> Scorer[Any, Any]:
     args, kwargs = _arguments(options)
+    return _call(name, factory, args, kwargs)
+
+
+def _call(name: str, factory: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Scorer[Any, Any]:
     try:
         inspect.signature(factory).bind(*args, **kwargs)
     except TypeError as error:

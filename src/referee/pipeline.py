@@ -12,6 +12,8 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
+import msgspec
+
 from referee.errors import OptionError
 from referee.execution import Execution, out_of_range, outcome, resolve_judge, step_error
 from referee.fingerprint import fingerprint
@@ -249,10 +251,16 @@ class Scorer(Generic[P, A]):
 
     @property
     def spec(self) -> Any:
-        """This scorer as plain data for `referee.load_scorer`, or `None` for one that is not made by a factory."""
+        """This scorer as plain data for `referee.load_scorer`.
+
+        `None` for one that is not made by a factory, or that has an option which is no data, such as a function.
+        """
         if self.kind == "custom":
             return None
-        return {self.kind: {**self.options, "id": self.id}}
+        try:
+            return {self.kind: {**msgspec.to_builtins(self.options, enc_hook=_as_data), "id": self.id}}
+        except TypeError:
+            return None
 
     def __repr__(self) -> str:
         return f"<Scorer {self.id}>"
@@ -420,6 +428,14 @@ def as_scorer(obj: Any) -> Scorer[Any, Any]:
         )
     description = (inspect.getdoc(obj) or "").split("\n", 1)[0]
     return Scorer(id=name, description=description, steps={"generate_score": FunctionStep(obj)})
+
+
+def _as_data(option: Any) -> Any:
+    """A scorer among the options of another one as its specification."""
+    spec = option.spec if isinstance(option, Scorer) else None
+    if spec is None:
+        raise TypeError(f"{type(option).__name__} is no plain data")
+    return spec
 
 
 def _as_run(obj: Any) -> Run:

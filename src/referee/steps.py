@@ -11,7 +11,7 @@ from referee.errors import JudgeError, OptionError
 from referee.fingerprint import fingerprint
 from referee.prompts import Prompt
 from referee.runs import Run
-from referee.scores import JudgeUsage
+from referee.scores import JudgeUsage, Score
 
 P = TypeVar("P")
 A = TypeVar("A")
@@ -59,29 +59,41 @@ class Consultation:
         repeat: Which of several independent scores of one run this is, from 0.
     """
 
-    __slots__ = ("_asker", "_repeat", "prompts", "usage")
+    __slots__ = ("asker", "prompts", "repeat", "usage")
 
     def __init__(self, asker: Asker | None, repeat: int = 0) -> None:
-        self._asker = asker
-        self._repeat = repeat
+        self.asker = asker
+        self.repeat = repeat
         self.prompts: list[str] = []
         self.usage: JudgeUsage | None = None
 
     async def ask(self, prompt: Prompt | str, returns: type[T]) -> T:
         """Ask the judge. Prompt and usage are kept in the score."""
-        if self._asker is None:
+        if self.asker is None:
             raise JudgeError("this scorer asks a judge and has none: give model=, or set REFEREE_MODEL")
         self.prompts.append(str(prompt))
-        consult = getattr(self._asker, "consult", None)
+        consult = getattr(self.asker, "consult", None)
         if consult is None:
-            return await self._asker.ask(prompt, returns)
+            return await self.asker.ask(prompt, returns)
         try:
-            answer, usage = await consult(prompt, returns, repeat=self._repeat)
+            answer, usage = await consult(prompt, returns, repeat=self.repeat)
         except JudgeError as error:
             self._add(error.usage)
             raise
         self._add(usage)
         return cast("T", answer)
+
+    def include(self, score: Score) -> None:
+        """Keep what a scorer that ran inside this step asked of its judge."""
+        prompts = (
+            score.preprocess_prompt,
+            score.analyze_prompt,
+            score.generate_score_prompt,
+            score.generate_reason_prompt,
+        )
+        self.prompts += [prompt for prompt in prompts if prompt is not None]
+        for usage in (score.judge or {}).values():
+            self._add(usage)
 
     def _add(self, usage: JudgeUsage | None) -> None:
         if usage is not None:

@@ -17,12 +17,18 @@ from referee.text import dice_with, fold, without_spaces
 _SCOPES = ("all", "final")
 
 
-def _check_scope(name: str, scope: Scope) -> None:
+def require_scope(name: str, scope: Scope) -> None:
+    """Refuse a scope that is none.
+
+    Raises:
+        OptionError: It is neither `all` nor `final`.
+    """
     if scope not in _SCOPES:
         raise OptionError(f"checks.{name}: scope must be 'all' or 'final', not {scope!r}")
 
 
-def _prepared(text: str, *, normalize: bool, ignore_case: bool) -> str:
+def prepared(text: str, *, normalize: bool, ignore_case: bool) -> str:
+    """A text as it is compared with an answer: folded like `Run.answer` folds it."""
     if normalize:
         text = fold(text)
     return text.casefold() if ignore_case else text
@@ -51,8 +57,8 @@ def includes(
         >>> includes("sunny").run_sync(create_agent_test_run(output="It is Sunny.")).score
         1.0
     """
-    _check_scope("includes", scope)
-    needle = _prepared(require_text("includes", "expected", expected), normalize=normalize, ignore_case=ignore_case)
+    require_scope("includes", scope)
+    needle = prepared(require_text("includes", "expected", expected), normalize=normalize, ignore_case=ignore_case)
     shown = quoted(expected)
     passed: Verdict = (PASSED, f"the text contains {shown}")
     failed: Verdict = (FAILED, f"the text does not contain {shown}")
@@ -90,8 +96,8 @@ def excludes(
         >>> excludes("error").run_sync(create_agent_test_run(output="It is sunny.")).score
         1.0
     """
-    _check_scope("excludes", scope)
-    needle = _prepared(require_text("excludes", "unwanted", unwanted), normalize=normalize, ignore_case=ignore_case)
+    require_scope("excludes", scope)
+    needle = prepared(require_text("excludes", "unwanted", unwanted), normalize=normalize, ignore_case=ignore_case)
     shown = quoted(unwanted)
     passed: Verdict = (PASSED, f"the text does not contain {shown}")
     failed: Verdict = (FAILED, f"the text contains {shown}")
@@ -134,8 +140,8 @@ def equals(
         >>> equals("hello, world!").run_sync(create_agent_test_run(output=" Hello, world! ")).score
         1.0
     """
-    _check_scope("equals", scope)
-    wanted = _prepared(
+    require_scope("equals", scope)
+    wanted = prepared(
         require_text("equals", "expected", expected), normalize=normalize, ignore_case=ignore_case
     ).strip()
     shown = quoted(expected)
@@ -144,7 +150,7 @@ def equals(
         text = run.answer(scope, normalize=normalize, ignore_case=ignore_case).strip()
         if text == wanted:
             return PASSED, f"the answer is {shown}"
-        return FAILED, f"expected {shown}, got {quoted(text)}"
+        return FAILED, f"expected {shown}, got {quoted(run.answer(scope, normalize=False, ignore_case=False))}"
 
     options = {"expected": expected, "ignore_case": ignore_case, "scope": scope, "normalize": normalize}
     defaults = {"ignore_case": True, "scope": "final", "normalize": True}
@@ -179,7 +185,7 @@ def matches(
         1.0
     """
     where: Scope = scope or ("final" if exact else "all")
-    _check_scope("matches", where)
+    require_scope("matches", where)
     compiled = compile_pattern(pattern)
     shown = f"/{compiled.pattern}/"
     goal = "the whole text matches" if exact else "the text matches"
@@ -235,11 +241,11 @@ def similarity(
         >>> similarity("night", threshold=0.2).run_sync(create_agent_test_run(output="nacht")).score
         1.0
     """
-    _check_scope("similarity", scope)
+    require_scope("similarity", scope)
     if threshold is not None and not 0 <= threshold <= 1:
         raise OptionError(f"checks.similarity: threshold must be in 0 to 1, not {threshold!r}")
     wanted = without_spaces(
-        _prepared(require_text("similarity", "expected", expected), normalize=normalize, ignore_case=ignore_case)
+        prepared(require_text("similarity", "expected", expected), normalize=normalize, ignore_case=ignore_case)
     )
     alike = dice_with(wanted)
 

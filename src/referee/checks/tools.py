@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from referee.checks.check import FAILED, PASSED, check, require_count, require_text
+from referee.display import shown
 from referee.errors import OptionError
+from referee.expectations.calls import ExpectedCall, read_expected_call
+from referee.expectations.comparison import Comparison, require_shallow
 from referee.messages import ToolCall
 from referee.pipeline import Scorer, Verdict
 from referee.runs import Run
@@ -13,46 +18,107 @@ from referee.runs import Run
 _UNFINISHED = frozenset({"call", "partial"})
 
 
-def called_tool(name: str, times: int = 1, *, id: str | None = None) -> Scorer[None, None]:
-    """The tool was called at least `times` times.
+def called_tool(
+    name: str,
+    times: int = 1,
+    *,
+    args: Any = None,
+    match: Literal["exact", "subset"] = "exact",
+    at_most: int | None = None,
+    id: str | None = None,
+) -> Scorer[None, None]:
+    """The tool was called at least `times` times, and at most `at_most` times.
 
     Args:
         name: The tool.
         times: The least number of calls.
+        args: Count only calls with these arguments; `None` counts all.
+        match: `exact` the arguments equal `args`; `subset` they contain them, inside nested objects too.
+        at_most: The greatest number of calls; `None` sets no limit.
         id: Another id than `check-called-tool`.
 
     Returns:
         A scorer that gives 1 or 0.
 
     Raises:
-        OptionError: `name` is no string, or `times` no whole number.
+        OptionError: `name` is no string, a number no whole number, or `at_most` is below `times`.
 
     Example:
         >>> from referee.testing import create_agent_test_run, create_test_message, create_tool_invocation
-        >>> message = create_test_message(role="assistant", tool_invocations=[create_tool_invocation(tool_name="search")])
-        >>> called_tool("search").run_sync(create_agent_test_run(output=[message])).score
+        >>> call = create_tool_invocation(tool_name="search", args={"query": "ferries", "limit": 5})
+        >>> run = create_agent_test_run(output=[create_test_message(role="assistant", tool_invocations=[call])])
+        >>> called_tool("search").run_sync(run).score
         1.0
+        >>> called_tool("search", args={"query": "ferry"}, match="subset").run_sync(run).reason
+        'search was never called with {"query": "ferry"}, expected at least 1; query: expected "ferry", got "ferries"'
     """
     require_text("called_tool", "name", name)
     require_count("called_tool", "times", times)
-
-    def judge_run(run: Run) -> Verdict:
-        count = run.tool_names.count(name)
-        if count >= times:
-            return PASSED, f"{name} was called {_times(count)}"
-        return (
-            FAILED,
-            f"{name} was called {_times(count)}, expected at least {times}; called: {_listed(run.tool_names)}",
-        )
-
+    if at_most is not None:
+        require_count("called_tool", "at_most", at_most, least=times)
+    if match not in ("exact", "subset"):
+        raise OptionError(f"checks.called_tool: match must be 'exact' or 'subset', not {match!r}")
+    options = {"name": name, "times": times, "args": args, "match": match, "at_most": at_most}
+    defaults = {"times": 1, "args": None, "match": "exact", "at_most": None}
+    bounds = f"at least {times}" + ("" if at_most is None else f" and at most {at_most}")
+    if args is None:
+        judge_run = _count_calls(name, times, at_most, bounds)
+    else:
+        wanted = read_expected_call({"name": name, "args": args}, "checks.called_tool")
+        judge_run = _count_calls_with(wanted, match, times, at_most, bounds)
+    given = "" if args is None else f" with {shown(args)}"
+    often = f" {bounds} times" if times != 1 or at_most is not None else ""
     return check(
         "called_tool",
         judge_run,
-        options={"name": name, "times": times},
-        defaults={"times": 1},
+        options=options,
+        defaults=defaults,
         id=id,
-        description=f"The tool {name} was called" + (f" at least {times} times." if times != 1 else "."),
+        description=f"The tool {name} was called{given}{often}.",
     )
+
+
+def _count_calls(name: str, times: int, at_most: int | None, bounds: str) -> Callable[[Run], Verdict]:
+    most = sys.maxsize if at_most is None else at_most
+
+    def judge_run(run: Run) -> Verdict:
+        count = run.tool_names.count(name)
+        if times <= count <= most:
+            return PASSED, f"{name} was called {_times(count)}"
+        return FAILED, f"{name} was called {_times(count)}, expected {bounds}; called: {_listed(run.tool_names)}"
+
+    return judge_run
+
+
+def _count_calls_with(
+    wanted: ExpectedCall, match: Literal["exact", "subset"], times: int, at_most: int | None, bounds: str
+) -> Callable[[Run], Verdict]:
+    comparison = Comparison(match)
+    name, most = wanted.name, sys.maxsize if at_most is None else at_most
+    arguments = shown(wanted.args)
+
+    def judge_run(run: Run) -> Verdict:
+        calls = [call for call in run.tool_calls if call.name == name]
+        require_shallow(calls)
+        count = sum(comparison.fits(wanted, call) for call in calls)
+        sentence = f"{name} was called {_times(count)} with {arguments}"
+        if count == 0 and times:
+            sentence = f"{name} was never called with {arguments}"
+        if times <= count <= most:
+            return PASSED, sentence
+        return FAILED, f"{sentence}, expected {bounds}" + (
+            _nearest_call(wanted, calls, comparison) if not count else ""
+        )
+
+    return judge_run
+
+
+def _nearest_call(wanted: ExpectedCall, calls: Sequence[ToolCall], comparison: Comparison) -> str:
+    """What differs in the call that differs least."""
+    differences = [list(comparison.differences(wanted, call)) for call in calls]
+    if not differences:
+        return f"; {wanted.name} was not called at all"
+    return "; " + "; ".join(argument.to_text() for argument in min(differences, key=len)[:5])
 
 
 def did_not_call(name: str, *, id: str | None = None) -> Scorer[None, None]:

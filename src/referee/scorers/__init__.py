@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from referee.scorers.answer_relevancy import create_answer_relevancy_scorer
     from referee.scorers.completeness import create_completeness_scorer
     from referee.scorers.content_similarity import create_content_similarity_scorer
+    from referee.scorers.cost import create_cost_scorer
+    from referee.scorers.duration import create_duration_scorer
     from referee.scorers.faithfulness import create_faithfulness_scorer
     from referee.scorers.keyword_coverage import create_keyword_coverage_scorer
     from referee.scorers.rubric import create_rubric_scorer
+    from referee.scorers.steps import create_steps_scorer
     from referee.scorers.textual_difference import create_textual_difference_scorer
+    from referee.scorers.tokens import create_tokens_scorer
     from referee.scorers.tone import create_tone_scorer
     from referee.scorers.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
     from referee.scorers.tool_call_accuracy_llm import create_tool_call_accuracy_scorer_llm
@@ -22,10 +26,14 @@ FACTORIES = {
     "create_answer_relevancy_scorer": "answer_relevancy",
     "create_completeness_scorer": "completeness",
     "create_content_similarity_scorer": "content_similarity",
+    "create_cost_scorer": "cost",
+    "create_duration_scorer": "duration",
     "create_faithfulness_scorer": "faithfulness",
     "create_keyword_coverage_scorer": "keyword_coverage",
     "create_rubric_scorer": "rubric",
+    "create_steps_scorer": "steps",
     "create_textual_difference_scorer": "textual_difference",
+    "create_tokens_scorer": "tokens",
     "create_tone_scorer": "tone",
     "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
     "create_tool_call_accuracy_scorer_llm": "tool_call_accuracy_llm",
@@ -35,10 +43,14 @@ __all__ = [
     "create_answer_relevancy_scorer",
     "create_completeness_scorer",
     "create_content_similarity_scorer",
+    "create_cost_scorer",
+    "create_duration_scorer",
     "create_faithfulness_scorer",
     "create_keyword_coverage_scorer",
     "create_rubric_scorer",
+    "create_steps_scorer",
     "create_textual_difference_scorer",
+    "create_tokens_scorer",
     "create_tone_scorer",
     "create_tool_call_accuracy_scorer_code",
     "create_tool_call_accuracy_scorer_llm",

@@ -1,0 +1,113 @@
+"""Expected tool calls: from the data that users write to what calls are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from referee.display import shown
+from referee.errors import OptionError
+from referee.jsonvalue import deeper_than
+
+#: Arguments that are nested deeper are refused, so that comparing them can't exhaust the stack.
+MAX_DEPTH = 100
+
+_FIELDS = ("name", "args", "allowed_args")
+
+
+class ExpectedCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One call that is expected.
+
+    Attributes:
+        name: The tool.
+        args: The arguments. Not given: any arguments match.
+        allowed_args: Instead of `args`: for each argument the list of its allowed values, where `""` means that the
+            argument may be absent. Objects inside hold lists of allowed values again.
+    """
+
+    name: str
+    args: Any = msgspec.UNSET
+    allowed_args: dict[str, Any] | None = None
+
+    @property
+    def any_args(self) -> bool:
+        """Whether every call of this tool matches."""
+        return self.args is msgspec.UNSET and self.allowed_args is None
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The data that this call was read from."""
+        fields = {"args": self.args, "allowed_args": self.allowed_args}
+        return {
+            "name": self.name,
+            **{key: value for key, value in fields.items() if value not in (None, msgspec.UNSET)},
+        }
+
+
+def read_expected_calls(data: Any, where: str = "expected") -> list[ExpectedCall]:
+    """The expected calls of a list of names and `{name, args}` entries.
+
+    Args:
+        data: The list.
+        where: How an error names it.
+
+    Raises:
+        OptionError: It is no list, or an entry is wrong.
+
+    Example:
+        >>> read_expected_calls(["login", {"name": "book", "args": {"seat": "4A"}}])[1]
+        ExpectedCall(name='book', args={'seat': '4A'}, allowed_args=None)
+    """
+    if isinstance(data, (str, bytes)) or not isinstance(data, Sequence):
+        raise OptionError(f"{where} must be a list of expected calls, not {shown(data)}")
+    return [read_expected_call(entry, f"{where}[{index}]") for index, entry in enumerate(data)]
+
+
+def read_expected_call(entry: Any, where: str = "expected") -> ExpectedCall:
+    """One expected call: a name, or an object with `name` and `args` or `allowed_args`.
+
+    Raises:
+        OptionError: It is neither.
+    """
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, Mapping):
+        raise OptionError(f"{where} must be the name of a tool or {{name, args}}, not {shown(entry)}")
+    unknown = [key for key in entry if key not in _FIELDS]
+    if unknown:
+        raise OptionError(f"{where} has an unknown field {unknown[0]!r}; its fields are {', '.join(_FIELDS)}")
+    name = entry.get("name")
+    if not isinstance(name, str) or not name:
+        raise OptionError(f"{where}.name must be the name of a tool, not {shown(name)}")
+    args, allowed = entry.get("args"), entry.get("allowed_args")
+    if args is not None and allowed is not None:
+        raise OptionError(f"{where} has both args and allowed_args; give one of them")
+    if allowed is not None:
+        allowed = _json_value(allowed, f"{where}.allowed_args")
+        _check_allowed(allowed, f"{where}.allowed_args")
+        return ExpectedCall(name, allowed_args=allowed)
+    return ExpectedCall(name, msgspec.UNSET if args is None else _json_value(args, f"{where}.args"))
+
+
+def _json_value(value: Any, where: str) -> Any:
+    """The value with tuples as lists, times as texts and so on, as the arguments of a call can only be."""
+    if deeper_than(value, MAX_DEPTH):
+        raise OptionError(f"{where} is nested deeper than {MAX_DEPTH} levels")
+    try:
+        return msgspec.to_builtins(value, str_keys=True)
+    except TypeError as error:
+        raise OptionError(f"{where} holds something that is no JSON value: {error}") from None
+
+
+def _check_allowed(allowed: Any, where: str) -> None:
+    if not isinstance(allowed, dict):
+        raise OptionError(f"{where} must be an object of lists of allowed values, not {shown(allowed)}")
+    for name, options in allowed.items():
+        if not isinstance(options, list) or not options:
+            raise OptionError(f"{where}.{name} must be a list of allowed values, not {shown(options)}")
+        for option in options:
+            for inner in option if isinstance(option, list) else [option]:
+                if isinstance(inner, dict):
+                    _check_allowed(inner, f"{where}.{name}")
