@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from referee.errors import InvalidScoreError
+from referee.errors import InvalidScoreError, JudgeTimeoutError
 from referee.loops import run_coroutine
 from referee.runs import Run
 from referee.scores import JudgeUsage, Score, StepError, Unscored
@@ -74,10 +75,11 @@ class Execution:
         try:
             self._prepare()
             for name, step in self.scorer.steps.items():
-                consultation = Consultation(self._asker_of(step), self.repeat)
+                asker = self._asker_of(step)
+                consultation = Consultation(asker, self.repeat)
                 self.results.judge = consultation
                 try:
-                    value = await self._ask(step, consultation)
+                    value = await within(getattr(asker, "item_timeout", None), self._ask(step, consultation))
                 except NotScorable as nothing:
                     value = nothing
                 except Exception as error:
@@ -166,6 +168,24 @@ class Execution:
 def _is_awaitable(value: Any) -> bool:
     """`inspect.isawaitable` for what functions return; many times faster."""
     return hasattr(type(value), "__await__")
+
+
+async def within(seconds: float | None, step: Awaitable[T]) -> T:
+    """The step's result, unless it takes longer than the judge's `item_timeout`.
+
+    Raises:
+        JudgeTimeoutError: It takes longer.
+    """
+    if seconds is None:
+        return await step
+    deadline = asyncio.timeout(seconds)
+    try:
+        async with deadline:
+            return await step
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        raise JudgeTimeoutError(f"no answer within {seconds:g} s (item_timeout)") from None
 
 
 async def _awaited(value: Awaitable[T]) -> T:

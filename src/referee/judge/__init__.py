@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from referee.errors import OptionError
+from functools import lru_cache
+
+from referee.judge.budget import Budget
+from referee.judge.cache import Cache
+from referee.judge.clients import model_settings
 from referee.judge.exchange import Reply, Request, Transport
 from referee.judge.judge import Judge
+from referee.judge.limits import Limits
+from referee.judge.prices import Price
 from referee.judge.scripted import ScriptedModel
-from referee.steps import Asker
 
-__all__ = ["Judge", "Reply", "Request", "ScriptedModel", "Transport", "judge_for"]
+__all__ = ["Budget", "Cache", "Judge", "Limits", "Price", "Reply", "Request", "ScriptedModel", "Transport", "judge_for"]
 
 
-def judge_for(model: str | None) -> Asker:
-    """The judge that a model's name, or the environment, stands for.
+def judge_for(model: str | None) -> Judge:
+    """The judge that a model's name stands for, or the environment (`REFEREE_MODEL`).
+
+    The same name in the same environment gives the same judge, so that everything that uses it shares its limits.
 
     Raises:
-        OptionError: No name is given and `REFEREE_MODEL` is not set.
+        OptionError: No name is given and `REFEREE_MODEL` is not set, or the name, the address or the key is wrong.
+        MissingExtraError: The package that the model needs is not installed.
+
+    Example:
+        >>> judge_for("ollama/qwen3") is judge_for("ollama/qwen3")
+        True
     """
-    raise OptionError("this scorer asks a judge and has none: give model=, or set REFEREE_MODEL")
+    return _judge(*model_settings(model))
+
+
+@lru_cache(maxsize=64)
+def _judge(model: str, environment: tuple[tuple[str, str], ...]) -> Judge:
+    return Judge(model)

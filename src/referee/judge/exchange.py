@@ -18,6 +18,7 @@ class Parameters(msgspec.Struct, frozen=True, omit_defaults=True):
 
     temperature: float | None = None
     max_tokens: int | None = None
+    extra_body: dict[str, Any] | None = None
 
 
 class Correction(msgspec.Struct, frozen=True):
@@ -53,7 +54,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The whole question as it is sent."""
-        asked = self.prompt if isinstance(self.prompt, str) else self.prompt.render(self.fence)
+        if isinstance(self.prompt, str):
+            asked = self.prompt.encode("utf-8", "replace").decode()  # a lone surrogate can't be sent
+        else:
+            asked = self.prompt.render(self.fence)
         return f"{asked}\n\n{self.form}" if self.form else asked
 
     @property

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from referee.errors import OptionError
+from referee.judge.budget import Budget, Budgeted
+from referee.judge.cache import Cache, Cached
+from referee.judge.clients import Client, client_for
 from referee.judge.correcting import Correcting
 from referee.judge.exchange import Parameters, Request, Transport
 from referee.judge.forms import form
+from referee.judge.limits import Limited, Limits
+from referee.judge.prices import Price
 from referee.judge.reading import read
+from referee.judge.retry import Retrying, Timed
 from referee.prompts import Prompt
 from referee.scores import JudgeUsage
 
@@ -19,22 +28,81 @@ T = TypeVar("T")
 
 
 class Judge:
-    """A language model that answers questions in a given form. Any number of scorers may share one."""
+    """A language model that answers questions in a given form. Any number of scorers, threads and event loops may share one.
+
+    A request goes through a row of wrappers of one shape: cache, second try after an unreadable reply, retries after
+    passing errors, budget, limits, time-out, and then to the client of the endpoint.
+
+    Args:
+        model: `provider/model` or `provider:model`; any name with `base_url`; a `ScriptedModel` or another transport;
+            `None` takes `REFEREE_MODEL`.
+        base_url: The address of an OpenAI-compatible endpoint.
+        api_key: The key; otherwise the provider's variable, such as `OPENAI_API_KEY`.
+        temperature: How freely the model words its reply; `None` leaves it to the endpoint. Left out for models that
+            refuse it.
+        max_tokens: The longest reply; `None` leaves it to the endpoint.
+        timeout: Seconds for one attempt.
+        item_timeout: Seconds for one step of a scorer on one run, all its questions and retries included; `None` sets none.
+        retries: How often a request is sent again after an error that may pass.
+        limits: Requests at once and a minute. Give one `Limits` to several judges to share it.
+        cache: A file, or a `Cache`, that keeps replies.
+        budget: The most that may be spent.
+        price: The model's price, where the public list (extra `prices`) does not know it.
+        extra_body: Further fields for every request to an OpenAI-compatible endpoint.
+
+    Raises:
+        OptionError: No model, a wrong name or address, a missing key, or an option out of its range.
+        MissingExtraError: The package that the model needs is not installed.
+
+    Example:
+        >>> import asyncio
+        >>> import msgspec
+        >>> from referee.judge import ScriptedModel
+        >>> class Tone(msgspec.Struct):
+        ...     reason: str
+        ...     polite: bool
+        >>> judge = Judge(ScriptedModel(['{"reason": "It says please.", "polite": true}']))
+        >>> asyncio.run(judge.ask("Is this polite: Please wait.", Tone))
+        Tone(reason='It says please.', polite=True)
+    """
 
     def __init__(
         self,
         model: str | Transport | None = None,
         *,
+        base_url: str | None = None,
+        api_key: str | None = None,
         temperature: float | None = 0.0,
         max_tokens: int | None = 4096,
+        timeout: float = 120.0,
         item_timeout: float | None = 600.0,
+        retries: int = 4,
+        limits: Limits | None = None,
+        cache: Cache | str | Path | None = None,
+        budget: Budget | None = None,
+        price: Price | None = None,
+        extra_body: Mapping[str, Any] | None = None,
     ) -> None:
-        assert model is not None
-        assert not isinstance(model, str)
-        self.model: str = getattr(model, "name", type(model).__name__)
-        self.parameters = Parameters(temperature, max_tokens)
+        _check(timeout=timeout, item_timeout=item_timeout, max_tokens=max_tokens)
+        if retries < 0:
+            raise OptionError(f"judge: retries must be 0 or more, not {retries}")
+        client = client_for(model, base_url=base_url, api_key=api_key, price=price, extra_body=extra_body)
+        self.model = client.name
+        self.parameters = Parameters(temperature, max_tokens, dict(extra_body) if extra_body else None)
         self.item_timeout = item_timeout
-        self._transport: Transport = Correcting(model)
+        self.limits = limits or Limits()
+        self.budget = budget
+        self.cache = Cache(cache) if isinstance(cache, (str, Path)) else cache
+        self.price = client.price
+        self._client = client
+        self._transport = self._wrapped(client, timeout, retries)
+
+    def _wrapped(self, client: Client, timeout: float, retries: int) -> Transport:
+        transport: Transport = Limited(client.ready(Timed(client.transport, timeout)), self.limits)
+        if self.budget is not None:
+            transport = Budgeted(transport, self.budget, client.price)
+        transport = Correcting(Retrying(transport, retries))
+        return transport if self.cache is None else Cached(transport, self.cache)
 
     @property
     def fingerprint(self) -> Any:
@@ -43,6 +111,12 @@ class Judge:
 
     def __repr__(self) -> str:
         return f"<Judge {self.model}>"
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop, and the cache. Both open again when they are needed."""
+        await self._client.close()
+        if self.cache is not None:
+            self.cache.close()
 
     async def ask(self, prompt: Prompt | str, returns: type[T]) -> T:
         """Ask a question.
@@ -79,7 +153,11 @@ class Judge:
         )
         began = time.perf_counter()
         reply = await self._transport.send(request)
-        usage = msgspec.structs.replace(
-            reply.usage, model=self.model, duration_ms=round((time.perf_counter() - began) * 1000, 3)
-        )
-        return read(reply, returns), usage
+        duration = round((time.perf_counter() - began) * 1000, 3)
+        return read(reply, returns), msgspec.structs.replace(reply.usage, model=self.model, duration_ms=duration)
+
+
+def _check(**options: float | None) -> None:
+    for name, value in options.items():
+        if value is not None and not value > 0:
+            raise OptionError(f"judge: {name} must be above 0, not {value!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
@@ -19,6 +20,9 @@ T = TypeVar("T")
 _MOST_FALSE_STARTS = 100
 #: The least probability that all the words asked for must have together for a choice to mean anything.
 _LEAST_PROBABILITY = 0.05
+_OBJECT_START = re.compile(r"\{\s*[\"{\[]")
+#: Strings (so that braces in them do not count) and braces.
+_BRACES = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
 #: What may stand around a word in a token.
 _AROUND_A_WORD = " \t\r\n\"'`*.,:;!"
 
@@ -77,7 +81,7 @@ def _object(reply: Reply, kind: Any) -> Any:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """The JSON objects in a text that stand in no other one."""
+    """The JSON objects in a text that stand in no other one, be it broken."""
     decoder = json.JSONDecoder()
     start, false_starts = text.find("{"), 0
     while start >= 0 and false_starts < _MOST_FALSE_STARTS:
@@ -85,10 +89,22 @@ def _objects(text: str) -> Iterator[str]:
             _, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             false_starts += 1
-            end = start + 1
+            end = _end_of_broken(text, start)
         else:
             yield text[start:end]
         start = text.find("{", end)
+
+
+def _end_of_broken(text: str, start: int) -> int:
+    """Where an object that is no JSON ends, so that nothing inside it is taken for the answer; a brace in prose ends at once."""
+    if not _OBJECT_START.match(text, start):
+        return start + 1
+    depth = 0
+    for token in _BRACES.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(token[0], 0)
+        if depth == 0:
+            return token.end()
+    return len(text)
 
 
 def _converted(text: str, kind: Any) -> Any:

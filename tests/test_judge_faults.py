@@ -1,0 +1,202 @@
+"""Every fault of an endpoint ends in the right outcome, for every judged scorer, in bounded time, with the raw reply kept."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from fault_endpoint import FaultEndpoint, fault_endpoint
+from judge_answers import JUDGED, answer, museum_run
+from referee import Score, scorers
+from referee.errors import EndpointError
+from referee.judge import Judge
+
+#: Fault: the outcome, the error's class, words of its message.
+SCORED = ("scored", "", "")
+UNREADABLE = "UnreadableReplyError"
+OUTCOMES: dict[str, tuple[str, str, str]] = {
+    "ok": SCORED,
+    "429-once": SCORED,
+    "429-retry-after-once": SCORED,
+    "429-retry-after-ms-once": SCORED,
+    "500-once": SCORED,
+    "503-html-once": SCORED,
+    "closed-once": SCORED,
+    "hang-once": SCORED,
+    "drip-once": SCORED,
+    "invalid-json-once": SCORED,
+    "error-in-200-once": SCORED,
+    "empty-once": SCORED,
+    "text-once": SCORED,
+    "cut-off-once": SCORED,
+    "cut-off-json-once": SCORED,
+    "wrong-enum-once": SCORED,
+    "too-few-once": SCORED,
+    "unknown-id-once": SCORED,
+    "fence": SCORED,
+    "after-prose": SCORED,
+    "after-thoughts": SCORED,
+    "extra-fields": SCORED,
+    "upper-case": SCORED,
+    "no-limits-in-schema": SCORED,
+    "no-schema": SCORED,
+    "no-structure": SCORED,
+    "no-temperature": SCORED,
+    "newer-names": SCORED,
+    "429": ("error", "EndpointError", "429: slow down"),
+    "429-retry-after-long": ("error", "EndpointError", "429: slow down"),
+    "429-quota": ("error", "EndpointError", "quota"),
+    "500": ("error", "EndpointError", "500: boom"),
+    "401": ("error", "EndpointError", "401: Incorrect API key"),
+    "404": ("error", "EndpointError", "does not exist"),
+    "context": ("error", "EndpointError", "maximum context length"),
+    "redirect": ("error", "EndpointError", "302"),
+    "html": ("error", "EndpointError", "is base_url right?"),
+    "no-choices": ("error", "EndpointError", "no completion"),
+    "invalid-json": ("error", "EndpointError", "no valid JSON"),
+    "closed": ("error", "EndpointError", "broke the connection"),
+    "hang": ("error", "EndpointError", "no reply within"),
+    "drip": ("error", "EndpointError", "no reply within"),
+    "refusal": ("error", "RefusedReplyError", "refused"),
+    "filter": ("error", "RefusedReplyError", "filter"),
+    "empty": ("error", UNREADABLE, "empty"),
+    "null": ("error", UNREADABLE, "empty"),
+    "text": ("error", UNREADABLE, "no JSON object"),
+    "cut-off": ("error", UNREADABLE, "cut off"),
+    "cut-off-json": ("error", UNREADABLE, "no JSON object"),
+    "wrong-enum": ("error", UNREADABLE, "Invalid enum value"),
+    "too-few": ("error", UNREADABLE, "missing:"),
+    "too-many": ("error", UNREADABLE, "twice:"),
+    "unknown-id": ("error", UNREADABLE, "unknown: z9"),
+}
+#: Faults without a reply to keep.
+NO_REPLY = ("closed", "hang", "drip")
+#: Faults that a scorer's replies can't have: they concern lists of verdicts.
+LISTS_ONLY = ("wrong-enum", "too-few", "too-many", "unknown-id")
+#: Faults that pass after waiting; others must not be sent again.
+SENT_AGAIN = ("429", "500", "invalid-json", "no-choices", *NO_REPLY)
+RETRIES = 1
+TIMEOUT = 0.15
+LONGEST = 12.0
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FaultEndpoint]:
+    with fault_endpoint(answer) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("referee.judge.retry._FIRST_WAIT", 0.001)
+
+
+def judged(endpoint: FaultEndpoint, fault: str, factory: str, **options: Any) -> Score:
+    endpoint.requests.clear()
+    endpoint.seen.clear()
+    judge = Judge(fault, base_url=endpoint.base_url, timeout=TIMEOUT, retries=RETRIES, **options)
+    scorer = getattr(scorers, factory)(judge, **JUDGED[factory])
+    score: Score = scorer.run_sync(museum_run())
+    return score
+
+
+@pytest.mark.parametrize("factory", JUDGED)
+@pytest.mark.parametrize("fault", OUTCOMES)
+def test_fault(endpoint: FaultEndpoint, fault: str, factory: str) -> None:
+    status, error_class, words = OUTCOMES[fault]
+    began = time.perf_counter()
+    score = judged(endpoint, fault, factory)
+    assert time.perf_counter() - began < LONGEST
+    assert score.status == status, score.error or score
+    if status == "scored":
+        assert score.score == 1.0
+        assert score.reason_error is None
+        return
+    assert score.score is None
+    assert score.error is not None
+    assert score.error.error_class == error_class
+    assert words in score.error.message
+    assert bool(score.error.raw_reply) == (fault not in (*NO_REPLY, "empty", "null", "filter", "redirect"))
+    assert score.judge is not None
+    assert sum(usage.attempts for usage in score.judge.values()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts"),
+    [("429-quota", 1), ("401", 1), ("html", 1), ("429-retry-after-long", 1), ("429", 2), ("500", 2), ("closed", 2)],
+)
+def test_only_what_may_pass_is_sent_again(endpoint: FaultEndpoint, fault: str, attempts: int) -> None:
+    score = judged(endpoint, fault, "create_rubric_scorer")
+    assert len(endpoint.requests) == attempts
+    assert score.judge is not None
+    assert score.judge["analyze"].attempts == attempts
+
+
+def test_an_unreadable_reply_is_asked_again_once_with_the_problem(endpoint: FaultEndpoint) -> None:
+    judged(endpoint, "wrong-enum", "create_rubric_scorer")
+    assert len(endpoint.requests) == 2
+    talk = endpoint.requests[1]["messages"]
+    assert [message["role"] for message in talk] == ["user", "assistant", "user"]
+    assert "Invalid enum value 'maybe'" in talk[2]["content"]
+
+
+def test_a_reply_that_was_cut_off_is_asked_again_with_more_room(endpoint: FaultEndpoint) -> None:
+    judged(endpoint, "cut-off-once", "create_rubric_scorer")
+    first, second = endpoint.requests
+    assert second["max_tokens"] == 2 * first["max_tokens"]
+    assert len(second["messages"]) == 1
+
+
+@pytest.mark.parametrize("fault", ["no-limits-in-schema", "no-schema", "no-structure", "no-temperature", "newer-names"])
+def test_what_a_model_takes_is_learnt_once(endpoint: FaultEndpoint, fault: str) -> None:
+    endpoint.requests.clear()
+    judge = Judge(fault, base_url=endpoint.base_url)
+    scorer = scorers.create_rubric_scorer(judge, criteria="States the price.")
+
+    async def many() -> list[Score]:
+        return await asyncio.gather(*(scorer.run(museum_run(f"Free {number}.")) for number in range(20)))
+
+    assert {score.score for score in asyncio.run(many())} == {1.0}
+    refused = len(endpoint.requests) - 20
+    assert refused == {"no-schema": 2, "no-structure": 3}.get(fault, 1)
+    scorer.run_sync(museum_run("Free at last."))
+    assert len(endpoint.requests) == 21 + refused
+
+
+def test_usage_is_counted(endpoint: FaultEndpoint) -> None:
+    score = judged(endpoint, "500-once", "create_faithfulness_scorer")
+    assert score.judge is not None
+    assert list(score.judge) == ["preprocess", "analyze", "generate_reason"]
+    usage = score.judge["analyze"]
+    assert (usage.model, usage.calls, usage.attempts, usage.cached) == ("500-once", 1, 2, 0)
+    assert (usage.input_tokens, usage.output_tokens) == (10, 5)
+    assert usage.duration_ms > 0
+
+
+def test_nobody_listens() -> None:
+    judge = Judge("ok", base_url="http://127.0.0.1:9/v1", retries=0)
+    score = scorers.create_rubric_scorer(judge, criteria="Is polite.").run_sync(museum_run())
+    assert score.error is not None
+    assert "can't be reached" in score.error.message
+
+
+def test_one_judge_works_in_several_loops(endpoint: FaultEndpoint) -> None:
+    judge = Judge("ok", base_url=endpoint.base_url)
+    scorer = scorers.create_rubric_scorer(judge, criteria="Is polite.")
+    for _ in range(2):
+        assert asyncio.run(scorer.run(museum_run())).score == 1.0
+        assert scorer.run_sync(museum_run()).score == 1.0
+
+
+def test_the_first_failure_of_a_free_question_is_an_exception(endpoint: FaultEndpoint) -> None:
+    class Tone(msgspec.Struct):
+        reason: str
+        polite: bool
+
+    with pytest.raises(EndpointError, match="401"):
+        asyncio.run(Judge("401", base_url=endpoint.base_url).ask("Polite?", Tone))
