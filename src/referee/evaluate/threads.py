@@ -1,0 +1,72 @@
+"""Synchronous functions beside an event loop, and deadlines that hold even when what they stop does not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class DeadlineError(Exception):
+    """The time was up."""
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Call a synchronous function in a thread of its own and wait for it. It sees the caller's context variables.
+
+    The thread is a daemon and belongs to no pool: a function that never returns blocks neither others nor the end of
+    the program.
+    """
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = copy_context()
+
+    def deliver(value: Any, error: BaseException | None) -> None:
+        if not outcome.done():
+            outcome.set_result((value, error))
+
+    def work() -> None:
+        try:
+            result: tuple[Any, BaseException | None] = (context.run(function), None)
+        except BaseException as error:  # passed on to the waiting task
+            result = (None, error)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(deliver, *result)
+
+    threading.Thread(target=work, name="referee-call", daemon=True).start()
+    value, error = await outcome
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
+
+
+async def within(coroutine: Coroutine[Any, Any, T], deadline: float | None) -> T:
+    """Await a coroutine until a point in the loop's time; then cancel it, and do not wait for it to obey.
+
+    Raises:
+        DeadlineError: The time was up.
+    """
+    if deadline is None:
+        return await coroutine
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(coroutine)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=max(0.0, deadline - loop.time()))
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(_forget)
+    if not done:
+        raise DeadlineError
+    return task.result()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Take the exception of a task that nobody waits for, so that asyncio does not report it as lost."""
+    if not task.cancelled():
+        task.exception()
