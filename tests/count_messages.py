@@ -127,27 +127,34 @@ def agents(found: list[Any], given: int = 0) -> Count:
     return items(raw)._replace(messages=given + len(found))
 
 
+def listed(value: list[Any], path: Path) -> Count:
+    """What a record that is a list holds."""
+    first = value[0]
+    if "raw_item" in first:
+        return agents(value)
+    if "response_id" in first:
+        return items([item for response in value for item in response["output"]])
+    if "mode" in first:
+        return langchain([event["data"] for event in value if event["mode"] == "values"][-1]["messages"])
+    if "part_kind" in (first.get("parts") or [{}])[0]:
+        return pydantic_ai(value)
+    if path.name.startswith("langchain") and "role" not in first:
+        return langchain(value)
+    return chat(value) if any("tool_calls" in message for message in value) else items(value)
+
+
 def record(value: Any, path: Path) -> Count:
     """What one record of one of the known files holds."""
     if isinstance(value, list):
-        first = value[0]
-        if "raw_item" in first:
-            return agents(value)
-        if "response_id" in first:
-            return items([item for response in value for item in response["output"]])
-        if "mode" in first:
-            return langchain([event["data"] for event in value if event["mode"] == "values"][-1]["messages"])
-        if "part_kind" in (first.get("parts") or [{}])[0]:
-            return pydantic_ai(value)
-        if path.name.startswith("langchain") and "role" not in first:
-            return langchain(value)
-        return chat(value) if any("tool_calls" in m for m in value) else items(value)
+        return listed(value, path)
     if "request" in value:
         return exchange(value)
     if "traj" in value:
         return chat(value["traj"])
     if "history" in value:
         return Count(1, 0, len(value["history"]))
+    if "question" in value:
+        return Count(1, 0, sum(map(len, value["question"])))
     if "original_input" in value:
         return agents(value["session_items"] or value["generated_items"], given=1)
     if path.name.startswith("langgraph"):

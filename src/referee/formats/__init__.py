@@ -28,6 +28,7 @@ FORMATS = {
     "pydantic_ai": "referee.formats.pydantic_ai",
     "autogen": "referee.formats.autogen",
     "crewai": "referee.formats.crewai",
+    "bfcl": "referee.formats.bfcl",
     "openai_chat": "referee.formats.openai_chat",
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.exchange import address, is_exchange, no_answer, streamed
-from referee.formats.fields import integer, joined_texts, mapping, objects, sequence, text, type_name
+from referee.formats.fields import integer, joined_texts, mapping, objects, role_of, sequence, text, type_name
 from referee.formats.record import run_fields
 from referee.formats.streams import events, is_stream, stream_of
 from referee.messages import CallState, File, Opaque, Part, Reasoning, Role, Text, ToolCall
@@ -20,7 +20,7 @@ from referee.runs import Usage
 NAME = "anthropic"
 TITLE = "Anthropic Messages API"
 
-_ROLES: dict[Any, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 #: How an answer ends that is not cut short.
 _FINISHED = ("end_turn", "tool_use", "stop_sequence")
 _STREAM_MARK = '"message_start"'
@@ -46,7 +46,7 @@ def detect(record: Any) -> bool:
 
 def _is_message(message: Any) -> bool:
     return (
-        isinstance(message, dict) and message.get("role") in _ROLES and isinstance(message.get("content"), (str, list))
+        isinstance(message, dict) and bool(role_of(message, _ROLES)) and isinstance(message.get("content"), (str, list))
     )
 
 
@@ -167,7 +167,7 @@ def _add_messages(talk: Conversation, messages: list[Any]) -> None:
 
 
 def _add_message(talk: Conversation, message: dict[str, Any]) -> None:
-    role = _ROLES.get(message.get("role")) if isinstance(message.get("role"), str) else None
+    role = role_of(message, _ROLES)
     if role is None:
         talk.drop(f"message of role {message.get('role')!r}")
         return

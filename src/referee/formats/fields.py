@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from referee.messages import Text
+from referee.messages import Role, Text
 from referee.runs import Usage
 
 #: A whole number from here on has no float.
@@ -25,6 +25,12 @@ def text(record: dict[str, Any], *names: str) -> str | None:
         if isinstance(value, str) and value:
             return value
     return None
+
+
+def role_of(message: dict[str, Any], roles: dict[str, Role]) -> Role | None:
+    """The role of a message by the format's own word for it; `None` of a word that the format does not have."""
+    word = message.get("role")
+    return roles.get(word) if isinstance(word, str) else None
 
 
 def integer(record: dict[str, Any], *names: str) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 from referee.formats.conversation import Conversation, arguments
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.exchange import is_exchange, no_answer
-from referee.formats.fields import integer, mapping, objects, sequence, text, type_name
+from referee.formats.fields import integer, mapping, objects, role_of, sequence, text, type_name
 from referee.formats.record import run_fields
 from referee.formats.streams import events, is_stream, stream_of
 from referee.messages import File, Opaque, Part, Reasoning, Role, Text, ToolCall
@@ -20,7 +20,7 @@ from referee.runs import Usage
 NAME = "gemini"
 TITLE = "Gemini contents"
 
-_ROLES: dict[Any, Role] = {"user": "user", "model": "assistant", "function": "tool", "tool": "tool", "system": "system"}
+_ROLES: dict[str, Role] = {"user": "user", "model": "assistant", "function": "tool", "tool": "tool", "system": "system"}
 _FINISHED = ("STOP", "FINISH_REASON_UNSPECIFIED", "stop")
 _STREAM_MARK = '"candidates"'
 #: The name under which code that the model ran itself is kept as a tool call.
@@ -50,8 +50,11 @@ def _is_content(content: Any) -> bool:
     """Whether this is `{role, parts}` whose parts, unlike those of other formats, say their kind by their field."""
     if not isinstance(content, dict) or not isinstance(content.get("parts"), list) or "kind" in content:
         return False
-    role = content.get("role", "user")
-    return isinstance(role, str) and role in _ROLES and all(map(_is_part, content["parts"]))
+    return _role(content) is not None and all(map(_is_part, content["parts"]))
+
+
+def _role(content: dict[str, Any]) -> Role | None:
+    return role_of(content, _ROLES) if "role" in content else "user"
 
 
 def _is_part(part: Any) -> bool:
@@ -172,7 +175,7 @@ def _add_contents(talk: Conversation, contents: list[Any]) -> None:
 
 
 def _add_content(talk: Conversation, content: dict[str, Any]) -> None:
-    role = _ROLES.get(content.get("role", "user")) if isinstance(content.get("role", "user"), str) else None
+    role = _role(content)
     if role is None:
         talk.drop(f"content of role {content.get('role')!r}")
         return
@@ -223,7 +226,7 @@ def _add_results(talk: Conversation, parts: list[dict[str, Any]]) -> None:
         if isinstance(value, dict) and set(value) == {"error"}:
             problem = value["error"]
             error = problem if isinstance(problem, str) else None
-            talk.result(text(result, "id"), value, name=text(result, "name"), is_error=True, error=error)
+            talk.result(text(result, "id"), problem, name=text(result, "name"), is_error=True, error=error)
         else:
             name = text(result, "name") or _field(result, "toolType")
             talk.result(text(result, "id"), _unwrapped(value), name=name if isinstance(name, str) else None)

@@ -12,7 +12,7 @@ import msgspec
 from referee.formats.ai_sdk_parts import message_parts
 from referee.formats.conversation import Conversation
 from referee.formats.decoded import Decoded, Turns
-from referee.formats.fields import mapping, number, objects, text, type_name
+from referee.formats.fields import mapping, number, objects, role_of, text, type_name
 from referee.formats.record import run_fields
 from referee.items import snake_case
 from referee.messages import File, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
@@ -22,7 +22,7 @@ from referee.trajectory import Step, Trajectory
 NAME = "mastra"
 TITLE = "Mastra and AI SDK messages"
 
-_ROLES: dict[Any, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool", "data": "user"}
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool", "data": "user"}
 #: Where a record keeps its messages, or its one message.
 _MESSAGE_KEYS = ("messages", "data", "message")
 _STEP_FIELDS = frozenset({"name", "stepType", "durationMs", "children"})
@@ -140,10 +140,9 @@ def _add_messages(talk: Conversation, messages: Any, default_role: Role | None =
 
 
 def _add_message(talk: Conversation, message: dict[str, Any], default_role: Role | None) -> None:
-    given = message.get("role")
-    role = _ROLES.get(given, default_role) if isinstance(given, str) else default_role
+    role = role_of(message, _ROLES) or default_role
     if role is None:
-        talk.drop(f"message of role {given!r}")
+        talk.drop(f"message of role {message.get('role')!r}")
         return
     parts, results = message_parts(message)
     if role == "tool" and not parts and results:

@@ -12,8 +12,8 @@ import msgspec
 
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
-from referee.formats.exchange import is_exchange, no_answer
-from referee.formats.fields import joined_texts, mapping, objects, sequence, text, type_name
+from referee.formats.exchange import address, is_exchange, no_answer, streamed
+from referee.formats.fields import joined_texts, mapping, objects, role_of, sequence, text, type_name
 from referee.formats.openai_chat_lines import decode_line
 from referee.formats.record import expected_calls, run_fields
 from referee.formats.streams import events, is_stream, stream_of
@@ -25,7 +25,7 @@ __all__ = ["NAME", "TITLE", "add_message", "decode", "decode_line", "detect", "e
 NAME = "openai_chat"
 TITLE = "OpenAI chat messages"
 
-_ROLES: dict[Any, Role] = {
+_ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -49,7 +49,9 @@ def detect(record: Any) -> bool:
         return False
     if any(isinstance(record.get(key), list) and _is_talk(record[key]) for key in _MESSAGE_KEYS):
         return True
-    if is_exchange(record, "messages") or _is_completion(record) or _is_message(record):
+    if is_exchange(record, "messages"):
+        return _is_pair(record)
+    if _is_completion(record) or _is_message(record):
         return True
     stream = stream_of(record)
     return stream is not None and _STREAM_MARK in stream and '"delta"' in stream
@@ -62,7 +64,7 @@ def _is_talk(messages: list[Any]) -> bool:
 
 
 def _is_message(message: Any) -> bool:
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str) or message["role"] not in _ROLES:
+    if not isinstance(message, dict) or role_of(message, _ROLES) is None:
         return False
     content = message.get("content")
     if content is None:
@@ -70,6 +72,15 @@ def _is_message(message: Any) -> bool:
     return isinstance(content, str) or (
         isinstance(content, list) and all(isinstance(part, (dict, str)) for part in content)
     )
+
+
+def _is_pair(record: dict[str, Any]) -> bool:
+    """Whether an exchange of messages is one of this API: by its answer, else by nothing that speaks of another's."""
+    response = record["response"]
+    if _is_completion(response) or streamed(record, _STREAM_MARK):
+        return True
+    other = mapping(response).get("type") in ("message", "error") or streamed(record, '"message_start"')
+    return not other and "system" not in record["request"] and "/messages" not in address(record)
 
 
 def _is_completion(record: Any) -> bool:
@@ -219,7 +230,7 @@ def add_message(talk: Conversation, message: dict[str, Any], *, speaker: str | N
         message: The message; one of a role that is not known is dropped and counted.
         speaker: The name of the agent whose messages these are, where the record says it elsewhere.
     """
-    role = _ROLES.get(message.get("role")) if isinstance(message.get("role"), str) else None
+    role = role_of(message, _ROLES)
     name = text(message, "name")
     if role is None:
         talk.drop(f"message of role {message.get('role')!r}")

@@ -13,7 +13,7 @@ import msgspec
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.exchange import address, is_exchange, no_answer, streamed
-from referee.formats.fields import joined_texts, mapping, objects, sequence, text, type_name
+from referee.formats.fields import joined_texts, mapping, objects, role_of, sequence, text, type_name
 from referee.formats.record import run_fields, usage_of
 from referee.formats.streams import events, is_stream, stream_of
 from referee.messages import CallState, File, Opaque, Part, Reasoning, Role, Text, ToolCall
@@ -21,7 +21,7 @@ from referee.messages import CallState, File, Opaque, Part, Reasoning, Role, Tex
 NAME = "openai_responses"
 TITLE = "OpenAI Responses API"
 
-_ROLES: dict[Any, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 #: What a call of one of OpenAI's own tools says beside its arguments.
 _NOT_ARGUMENTS = frozenset(
     {
@@ -38,7 +38,7 @@ def detect(record: Any) -> bool:
     """Whether a record looks like items, a response, a pair or a stream of the Responses API."""
     if isinstance(record, list):
         return any(_is_item(item) for item in record) and all(
-            _is_item(item) or (isinstance(item, dict) and item.get("role") in _ROLES) for item in record
+            _is_item(item) or (isinstance(item, dict) and role_of(item, _ROLES) is not None) for item in record
         )
     if not isinstance(record, dict):
         return False
@@ -60,9 +60,9 @@ def _is_item(item: Any) -> bool:
         return False
     kind = item.get("type")
     if kind == "message":
-        return item.get("role") in _ROLES and "content" in item and "stop_reason" not in item
+        return role_of(item, _ROLES) is not None and "content" in item and "stop_reason" not in item
     if not isinstance(kind, str):
-        return item.get("role") in _ROLES and any(
+        return role_of(item, _ROLES) is not None and any(
             part.get("type") in ("input_text", "output_text", "input_image", "input_file")
             for part in objects(item.get("content"))
         )
@@ -146,7 +146,7 @@ def _add_response(talk: Conversation, response: dict[str, Any]) -> dict[str, Any
     reason = mapping(response.get("incomplete_details")).get("reason")
     if response.get("status") == "failed":
         fields |= no_answer(talk, response)
-    elif reason or response.get("status") in _UNFINISHED:
+    elif reason or text(response, "status") in _UNFINISHED:
         fields["metadata"] = {"finish_reason": reason or response["status"]}  # type: ignore[assignment]
     return fields
 
@@ -196,7 +196,7 @@ def add_output(talk: Conversation, item: dict[str, Any], output: Any) -> None:
 
 
 def _add_message(talk: Conversation, item: dict[str, Any], speaker: str | None) -> None:
-    role = _ROLES.get(item.get("role")) if isinstance(item.get("role"), str) else None
+    role = role_of(item, _ROLES)
     if role is None:
         talk.drop(f"item of role {item.get('role')!r}")
         return
@@ -267,7 +267,7 @@ def _named_call(item: dict[str, Any]) -> ToolCall:
     args, invalid = arguments(item.get("arguments"))
     output, error = item.get("output"), item.get("error")
     state: CallState = "call"
-    if item.get("status") in _UNFINISHED and (invalid or not item.get("arguments")):
+    if text(item, "status") in _UNFINISHED and (invalid or not item.get("arguments")):
         state = "partial"
     elif error:
         state = "error"
@@ -328,7 +328,7 @@ def _from_stream(talk: Conversation, stream: str) -> dict[str, Any]:
             deltas.setdefault((event.get("output_index"), event.get("type")), []).append(event["delta"])
         elif event.get("type") == "error":
             response |= {"status": "failed", "error": event}
-    if response.get("status") in (None, *_UNFINISHED) and items:
+    if text(response, "status") in (None, *_UNFINISHED) and items:
         cut = cut or response.get("incomplete_details") is None
         for (index, kind), pieces in deltas.items():
             _add_pieces(items.get(index, {}), kind, "".join(pieces))

@@ -216,7 +216,7 @@ class _Reader:
 
 
 def _failed(part: dict[str, Any]) -> bool:
-    return part.get("part_kind") == "retry-prompt" or part.get("outcome") in _FAILURES
+    return part.get("part_kind") == "retry-prompt" or text(part, "outcome") in _FAILURES
 
 
 def _problem(content: Any) -> str:
