@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from referee.runs import Run, Usage
     from referee.scores import Score
     from referee.steps import PromptStep, Results, not_scorable
+    from referee.trajectories import extract_trajectory
     from referee.trajectory import Step, Trajectory
 
 #: Where each public name lives.
@@ -62,6 +63,7 @@ _HOME = {
     "Usage": "runs",
     "as_scorer": "pipeline",
     "create_scorer": "pipeline",
+    "extract_trajectory": "trajectories",
     "filter_run": "filtering",
     "load_scorer": "loading",
     "not_scorable": "steps",
@@ -102,6 +104,7 @@ __all__ = [
     "as_scorer",
     "checks",
     "create_scorer",
+    "extract_trajectory",
     "filter_run",
     "load_scorer",
     "not_scorable",

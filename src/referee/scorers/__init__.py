@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from referee.scorers.tone import create_tone_scorer
     from referee.scorers.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
     from referee.scorers.tool_call_accuracy_llm import create_tool_call_accuracy_scorer_llm
+    from referee.scorers.trajectory_accuracy_code import create_trajectory_accuracy_scorer_code
+    from referee.scorers.trajectory_code import create_trajectory_scorer_code
 
 #: Each factory's module. The key is also the scorer's name for the command line, without `create_` and `_scorer`.
 FACTORIES = {
@@ -37,6 +39,8 @@ FACTORIES = {
     "create_tone_scorer": "tone",
     "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
     "create_tool_call_accuracy_scorer_llm": "tool_call_accuracy_llm",
+    "create_trajectory_accuracy_scorer_code": "trajectory_accuracy_code",
+    "create_trajectory_scorer_code": "trajectory_code",
 }
 
 __all__ = [
@@ -54,6 +58,8 @@ __all__ = [
     "create_tone_scorer",
     "create_tool_call_accuracy_scorer_code",
     "create_tool_call_accuracy_scorer_llm",
+    "create_trajectory_accuracy_scorer_code",
+    "create_trajectory_scorer_code",
 ]
 
 
