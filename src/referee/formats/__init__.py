@@ -1,7 +1,9 @@
 """Readers: from files, bytes or Python objects to runs.
 
-A format is a module with `NAME`, `TITLE`, `detect(record)` and `decode(record, turns)`; `decode_line(line, turns)` is
-an optional fast way for JSON Lines. To add one, write its module and add its line to `FORMATS`.
+A format is a module with `NAME`, `TITLE`, `detect(record)` and `decode(record, turns)`. Some have more:
+`decode_line(line, turns)` is a fast way for JSON Lines; `pieces(record)` takes records apart of which one run may be
+spread over the lines of a file (spans), and `decode` then gets a list of pieces that belong together; `records(stream)`
+reads a file that is no JSON (zip, CSV) record by record. To add a format, write its module and add its line to `FORMATS`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,12 @@ from referee.runs import Run
 #: Every format's module, in the order in which they are tried; the first that recognises a record reads it.
 FORMATS = {
     "referee": "referee.formats.referee_runs",
+    "langfuse": "referee.formats.langfuse",
+    "openai_agents_trace": "referee.formats.openai_agents_trace",
+    "openinference": "referee.formats.openinference",
+    "otel": "referee.formats.otel",
+    "inspect_log": "referee.formats.inspect_log",
+    "adk": "referee.formats.adk",
     "mastra": "referee.formats.mastra",
     "openai_responses": "referee.formats.openai_responses",
     "openai_agents": "referee.formats.openai_agents",
@@ -30,6 +38,7 @@ FORMATS = {
     "crewai": "referee.formats.crewai",
     "bfcl": "referee.formats.bfcl",
     "openai_chat": "referee.formats.openai_chat",
+    "table": "referee.formats.table",
 }
 
 __all__ = [
@@ -147,6 +156,9 @@ def read_runs(
     turns: Turns = "all",
     on_error: str = "warn",
     max_line_bytes: int = 32 * 1024 * 1024,
+    input_column: str | None = None,
+    output_column: str | None = None,
+    id_column: str | None = None,
 ) -> Any:
     """Iterate over the runs of a file, a folder, a glob, a binary stream, or an iterable of records.
 
@@ -161,14 +173,23 @@ def read_runs(
         on_error: `warn` goes on and gives one Python warning at the end; `raise` stops at the first bad line;
             `collect` goes on and only fills `errors`.
         max_line_bytes: A longer line is an error of that line.
+        input_column, output_column, id_column: The columns of a table (CSV, or JSON objects). Any of them makes the
+            source a table; those not given are `input`, `output` and `id`.
 
     Returns:
         A `referee.formats.sources.RunReader`.
 
     Raises:
         ReadError: The source does not exist or holds nothing; with `on_error="raise"` also for a bad line.
-        OptionError: There is no such format.
+        OptionError: There is no such format, or a column is named for a format that is no table.
     """
     from referee.formats.sources import RunReader
 
-    return RunReader(source, format, turns=turns, on_error=on_error, max_line_bytes=max_line_bytes)
+    chosen: str | Format | None = format
+    if input_column or output_column or id_column:
+        from referee.formats.table import Table
+
+        if format not in (None, "table"):
+            raise OptionError(f"columns are named only for a table, not for the format {format!r}")
+        chosen = Table(input_column, output_column, id_column)
+    return RunReader(source, chosen, turns=turns, on_error=on_error, max_line_bytes=max_line_bytes)

@@ -21,6 +21,9 @@ from referee.runs import Run, Usage
 NAME = "adk"
 TITLE = "Google ADK sessions and eval sets"
 
+#: The fields of a turn of the older generation.
+_OLD_TURN = {"query", "reference", "expected_tool_use", "expected_intermediate_agent_responses"}
+
 
 def detect(record: Any) -> bool:
     """Whether a record is a session, an eval set, an eval case, or an eval set of the older generation."""
@@ -39,7 +42,7 @@ def _is_case(value: Any) -> bool:
 
 
 def _is_old_turn(value: Any) -> bool:
-    return isinstance(value, dict) and "query" in value and ("expected_tool_use" in value or "reference" in value)
+    return isinstance(value, dict) and "query" in value and ("expected_tool_use" in value or set(value) <= _OLD_TURN)
 
 
 def _is_old_case(value: Any) -> bool:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import json
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -18,17 +15,16 @@ import msgspec
 from referee.errors import OptionError, ReadError
 from referee.formats import FORMATS, Format, as_record, decode_record, detect_format, get_format
 from referee.formats.decoded import Counts, Decoded, Turns
-from referee.jsonvalue import decode as decode_json
+from referee.formats.gathering import Gathering
+from referee.formats.json_text import parse_json
+from referee.formats.lines import Lines
+from referee.formats.packed import PACKED_SUFFIXES, ZIP, DamagedError, seekable, unpacked
 from referee.runs import Run
 
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LINE_SUFFIXES = (".jsonl", ".ndjson", ".jsonlines")
-_SUFFIXES = (*_LINE_SUFFIXES, ".json", ".sse")
-_PACKED = (".gz", ".zst")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_TABLE_SUFFIXES = (".csv", ".tsv")
+_SUFFIXES = (*_LINE_SUFFIXES, ".json", ".sse", ".eval")
 #: Where an object that is no record itself keeps a list of records.
 _LIST_KEYS = ("runs", "records", "data", "items", "results", "traces", "examples", "conversations")
 #: A document is decoded as a whole, so it must fit in memory.
@@ -36,6 +32,11 @@ MAX_DOCUMENT_BYTES = 1 << 30
 #: So many errors are kept with their text; all are counted.
 MAX_ERRORS_KEPT = 1000
 _ON_ERROR = ("warn", "raise", "collect")
+#: Formats that see a file as a whole.
+_ZIPPED = "inspect_log"
+_TABLE = "table"
+#: Stands for a record that is not to be read now.
+_TAKEN: Any = object()
 
 
 class RunReader:
@@ -51,7 +52,7 @@ class RunReader:
     def __init__(
         self,
         source: str | Path | IO[bytes] | Iterable[Any],
-        format: str | None = None,
+        format: str | Format | None = None,
         *,
         turns: Turns = "all",
         on_error: str = "warn",
@@ -63,12 +64,15 @@ class RunReader:
             raise OptionError(f"on_error must be one of {', '.join(_ON_ERROR)}, not {on_error!r}")
         if max_line_bytes < 1:
             raise OptionError(f"max_line_bytes must be at least 1, not {max_line_bytes}")
-        self._format = get_format(format) if format else None
+        self._format = get_format(format) if isinstance(format, str) else format
+        # Asked for by its name or by its columns; then a file without the usual end of its name may be a table too.
+        self._reads_tables = self._format is not None and self._format.NAME == _TABLE
         self._turns: Turns = turns
         self._on_error = on_error
         self._max_line_bytes = max_line_bytes
         self._source = source
-        self._paths = _paths(source) if isinstance(source, (str, Path)) and source != "-" else None
+        suffixes = _SUFFIXES + _TABLE_SUFFIXES if self._reads_tables else _SUFFIXES
+        self._paths = _paths(source, suffixes) if isinstance(source, (str, Path)) and source != "-" else None
         self.counts = Counts()
         self.errors: list[ReadError] = []
         self.error_count = 0
@@ -126,32 +130,64 @@ class RunReader:
 
     def _stream(self, raw: IO[bytes], source: str) -> Iterator[Decoded]:
         try:
-            yield from self._lines_or_document(_unpacked(raw), source)
-        except (OSError, EOFError, ValueError) as error:
-            if isinstance(error, ReadError):
-                raise
+            stream = unpacked(raw)
+            container = self._container(stream, source)
+            if container is None:
+                yield from self._lines_or_document(stream, source)
+            else:
+                yield from self._contained(container, stream, source)
+        except DamagedError as error:
             self._fail(ReadError(f"the compressed data is damaged: {error}", source=source))
 
+    def _container(self, stream: io.BufferedReader, source: str) -> Any:
+        """The format that must see the file as a whole, told by its first bytes or its name; `None` for JSON."""
+        head = stream.peek(4)
+        if head.startswith(ZIP):
+            return get_format(_ZIPPED)
+        if _plain_name(source).endswith(_TABLE_SUFFIXES):
+            return self._format if self._reads_tables else get_format(_TABLE)
+        return self._format if self._reads_tables and head.lstrip()[:1] not in (b"{", b"[", b"") else None
+
+    def _contained(self, container: Any, stream: io.BufferedReader, source: str) -> Iterator[Decoded]:
+        """The records that a format finds in a whole file, each with its line or the name of its entry."""
+        if stream.peek(2).startswith(_UTF16):
+            self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
+            return
+        found = container.records(seekable(stream) if container.NAME == _ZIPPED else stream)
+        while True:
+            try:
+                place, record = next(found)
+            except StopIteration:
+                return
+            except ReadError as error:
+                self._fail(error.at(source, None))
+                return
+            line, field = (place, None) if isinstance(place, int) else (None, place)
+            if isinstance(record, ReadError):
+                self._fail(ReadError(record.problem, source=source, line=line, field=field))
+                continue
+            decoded = self._decode(record, source, line, container, field)
+            if decoded is not None:
+                yield decoded
+
     def _lines_or_document(self, stream: IO[bytes], source: str) -> Iterator[Decoded]:
-        lines = _Lines(stream, self._max_line_bytes)
+        lines = Lines(stream, self._max_line_bytes)
         first = lines.next_with_content()
         if first is None:
             self._fail(ReadError("holds nothing but white space" if lines.number else "is empty", source=source))
             return
-        if first.startswith(_UTF16):
+        if first.startswith(_UTF16) or b"\0" in first[:2]:
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
-        stem = Path(source).name
-        for packed in _PACKED:
-            stem = stem.removesuffix(packed)
-        if stem.endswith(_LINE_SUFFIXES) or (lines.complete and _is_json_record(first)):
+        if _plain_name(source).endswith(_LINE_SUFFIXES) or (lines.complete and _is_json_record(first)):
             yield from self._lines(lines, first, source)
         else:
             yield from self._document(lines, first, source)
 
-    def _lines(self, lines: _Lines, first: bytes, source: str) -> Iterator[Decoded]:
+    def _lines(self, lines: Lines, first: bytes, source: str) -> Iterator[Decoded]:
         line: bytes | None = first
         decode_line: Any = None
+        gathering = Gathering(MAX_DOCUMENT_BYTES)
         while line is not None:
             decoded = None
             if not lines.complete:
@@ -166,22 +202,34 @@ class RunReader:
                 if decode_line is not None:
                     decoded = decode_line(line, self._turns)
                 if decoded is None:
-                    try:
-                        record = parse_json(line)
-                        chosen = self._format or detect_format(record)
-                    except ReadError as error:
-                        self._fail(error.at(source, lines.number))
-                    else:
-                        decode_line = getattr(chosen, "decode_line", None)
-                        if chosen is None:  # a line may hold a list of records
-                            yield from self._document_records(record, source, lines.number)
-                        else:
-                            decoded = self._decode(record, source, lines.number, chosen)
+                    record, chosen = self._recognised(line, source, lines.number, gathering)
+                    decode_line = getattr(chosen, "decode_line", None)
+                    if chosen is not None:
+                        decoded = self._decode(record, source, lines.number, chosen)
+                    elif record is not _TAKEN:  # a line may hold a list of records
+                        yield from self._document_records(record, source, lines.number)
             if decoded is not None:
                 yield decoded
             line = lines.next_with_content()
+        for chosen, trace_id, pieces in gathering.whole():
+            decoded = self._decode(pieces, source, None, chosen, f"trace {trace_id}" if trace_id else None)
+            if decoded is not None:
+                yield decoded
 
-    def _document(self, lines: _Lines, first: bytes, source: str) -> Iterator[Decoded]:
+    def _recognised(self, line: bytes, source: str, number: int, gathering: Gathering) -> tuple[Any, Format | None]:
+        """A line's record and its format; `_TAKEN` when it can't be read, or waits for the rest of its trace."""
+        try:
+            record = parse_json(line)
+            chosen = self._format or gathering.reader_of(record) or detect_format(record)
+            pieces = getattr(chosen, "pieces", None)
+            if chosen is None or pieces is None:
+                return record, chosen
+            gathering.add(chosen, pieces, record)
+        except ReadError as error:
+            self._fail(error.at(source, number))
+        return _TAKEN, None
+
+    def _document(self, lines: Lines, first: bytes, source: str) -> Iterator[Decoded]:
         content = first + lines.rest(MAX_DOCUMENT_BYTES - len(first) + 1)
         if len(content) > MAX_DOCUMENT_BYTES:
             self._fail(
@@ -194,12 +242,12 @@ class RunReader:
             yield from self._records([{"stream": content.decode("utf-8", "replace")}], source)
             return
         try:
-            document = parse_json(content)
+            document = self._parsed(content)
         except ReadError as error:
             # Not one document after all: perhaps lines of which the first is damaged.
             later = content.split(b"\n", 21)[1:21]
             if any(line.strip() and _is_json_record(line) for line in later):
-                again = _Lines(io.BytesIO(content), self._max_line_bytes)
+                again = Lines(io.BytesIO(content), self._max_line_bytes)
                 start = again.next_with_content()
                 assert start is not None
                 yield from self._lines(again, start, source)
@@ -207,6 +255,17 @@ class RunReader:
                 self._fail(error.at(source, None))
             return
         yield from self._document_records(document, source, None)
+
+    def _parsed(self, content: bytes) -> Any:
+        """A document; NaN in it is no error where its format is one whose writers use it."""
+        try:
+            return parse_json(content)
+        except ReadError:
+            if b"NaN" in content or b"Infinity" in content:
+                document = parse_json(content, nan_is_null=True)
+                if getattr(self._format or detect_format(document), "NAN_IS_NULL", False):
+                    return document
+            raise
 
     def _document_records(self, document: Any, source: str, line: int | None) -> Iterator[Decoded]:
         """A document is one record, or a list of records, or an object that keeps a list of records."""
@@ -247,89 +306,18 @@ class RunReader:
         return None
 
 
-class _Lines:
-    """The lines of a stream, none longer than a limit: of a longer one only the start is kept."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        self._readline = stream.readline
-        self._stream = stream
-        self._most = most
-        self.number = 0
-        #: Whether the last line was given whole.
-        self.complete = True
-
-    def next_with_content(self) -> bytes | None:
-        """The next line that is not blank, or `None` at the end."""
-        most = self._most + 1
-        while True:
-            line = self._readline(most)
-            if not line:
-                return None
-            self.number += 1
-            if self.number == 1 and line.startswith(_BOM):
-                line = line[len(_BOM) :]
-            self.complete = len(line) < most or line.endswith(b"\n")
-            if not self.complete:
-                self._skip_to_end_of_line()
-                return line
-            if not line.isspace():
-                return line
-
-    def _skip_to_end_of_line(self) -> None:
-        while True:
-            piece = self._readline(1 << 20)
-            if not piece or piece.endswith(b"\n"):
-                return
-
-    def rest(self, most: int) -> bytes:
-        """All that follows, at most so many bytes."""
-        return self._stream.read(most)
-
-
-def _unpacked(raw: IO[bytes]) -> IO[bytes]:
-    """The stream itself, or what a gzip or Zstandard stream holds; told by the first bytes, not by the name."""
-    stream = raw if hasattr(raw, "peek") else io.BufferedReader(cast("io.RawIOBase", raw))
-    head = stream.peek(4)[:4]
-    if head.startswith(_GZIP):
-        return io.BufferedReader(gzip.GzipFile(fileobj=stream, mode="rb"), 1 << 20)
-    if head.startswith(_ZSTD):
-        import zstandard
-
-        reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-        return io.BufferedReader(_Guarded(reader), 1 << 20)
-    return stream
-
-
-class _Guarded(io.RawIOBase):
-    """A decompressing reader whose own errors become `OSError`."""
-
-    def __init__(self, reader: Any) -> None:
-        self._reader = reader
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        import zstandard
-
-        try:
-            return int(self._reader.readinto(buffer))
-        except zstandard.ZstdError as error:
-            raise OSError(str(error)) from None
-
-
-def _paths(source: str | Path) -> list[Path]:
-    """The files that a path stands for.
+def _paths(source: str | Path, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files that a path stands for; of a folder those whose names end so.
 
     Raises:
         ReadError: There are none.
     """
     path = Path(source)
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.is_file() and _readable_name(file.name))
+        found = sorted(file for file in path.rglob("*") if file.is_file() and _plain_name(file.name).endswith(suffixes))
         if not found:
             raise ReadError(
-                f"the folder holds no runs (files named *{', *'.join(_SUFFIXES)}, also with .gz or .zst)",
+                f"the folder holds no runs (files named *{', *'.join(suffixes)}, also with .gz or .zst)",
                 source=str(source),
             )
         return found
@@ -343,10 +331,12 @@ def _paths(source: str | Path) -> list[Path]:
     raise ReadError("there is no such file or folder", source=str(source))
 
 
-def _readable_name(name: str) -> bool:
-    for packed in _PACKED:
+def _plain_name(source: str) -> str:
+    """A file's name without the end that says how it is packed."""
+    name = Path(source).name
+    for packed in PACKED_SUFFIXES:
         name = name.removesuffix(packed)
-    return name.endswith(_SUFFIXES)
+    return name
 
 
 def _is_json_record(line: bytes) -> bool:
@@ -354,51 +344,6 @@ def _is_json_record(line: bytes) -> bool:
         return isinstance(parse_json(line), (dict, list))
     except ReadError:
         return False
-
-
-def parse_json(content: bytes) -> Any:
-    """Decode JSON bytes.
-
-    A lone surrogate escape, which a cut emoji leaves behind, becomes U+FFFD; everything else that is no JSON is
-    an error that says what is wrong.
-
-    Raises:
-        ReadError: It is no JSON.
-    """
-    try:
-        return decode_json(content)
-    except RecursionError:
-        raise ReadError("is nested too deeply") from None
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        problem = str(error)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ReadError(f"is not UTF-8 (byte {error.start + 1} is 0x{content[error.start]:02x})") from None
-    try:
-        value = json.loads(text, parse_constant=_no_constant)
-        return decode_json(_LONE_SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode())
-    except RecursionError:
-        raise ReadError("is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ReadError(_explained(error, text)) from None
-    except (msgspec.MsgspecError, UnicodeError, ValueError) as error:
-        raise ReadError(f"is no JSON: {error if isinstance(error, _Constant) else problem}") from None
-
-
-class _Constant(ValueError):  # noqa: N818 - tells itself apart
-    """JSON has no NaN and no Infinity."""
-
-
-def _no_constant(name: str) -> Any:
-    raise _Constant(f"{name} is no JSON value; write null")
-
-
-def _explained(error: json.JSONDecodeError, text: str) -> str:
-    rest = text[error.pos :].strip()
-    if not rest or error.msg.startswith(("Unterminated string",)):
-        return f"is cut: the JSON ends in the middle of a value (line {error.lineno}, column {error.colno})"
-    return f"is no JSON: {error.msg[0].lower()}{error.msg[1:]} (line {error.lineno}, column {error.colno})"
 
 
 def _unknown(record: Any) -> ReadError:

@@ -14,6 +14,7 @@ import msgspec
 from referee.formats.decoded import Counts, increase
 from referee.formats.fields import mapping, objects, sequence, text, type_name
 from referee.formats.spans import MADE_ID, nanoseconds
+from referee.jsonvalue import digest
 
 _RESOURCES = ("resourceSpans", "resource_spans")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
@@ -50,7 +51,11 @@ def is_spans(record: Any) -> bool:
     if isinstance(record, list):
         return any(is_span(item) or _is_export(item) for item in record[:20])
     return isinstance(record, dict) and (
-        _is_export(record) or is_span(record) or _is_bare(record) or _are_named(record) or is_spans(record.get("spans"))
+        _is_export(record)
+        or is_span(record)
+        or _is_bare(record)
+        or _are_named(record)
+        or (isinstance(record.get("spans"), list) and is_spans(record["spans"]))
     )
 
 
@@ -108,10 +113,11 @@ def pieces(record: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(record.get("spans"), list) and not is_span(record):
         yield from pieces(record["spans"])
     elif _is_bare(record):
-        yield "", {"name": record.get("span_name"), "attributes": record}
+        made = MADE_ID + digest(record)
+        yield made, {"trace_id": made, "name": record.get("span_name"), "attributes": record}
     elif _are_named(record):
         for name, attributes in record.items():
-            yield name, {"name": attributes.get("span_name"), "attributes": attributes}
+            yield name, {"trace_id": name, "name": attributes.get("span_name"), "attributes": attributes}
     else:
         yield _trace_id(record), record
 

@@ -60,12 +60,11 @@ class _Trace:
                 self._join(node)
         self._add_what_only_the_top_tells()
         talk = Conversation()
-        history = self._feed(talk)
+        remembered = self._feed(talk)
         self._apply_tools(talk)
         fields = self._fields()
-        if history:
-            fields["history"] = [message for message in talk.messages[:history] if message.role != "system"]
-            talk.messages = talk.messages[history:]
+        if remembered:
+            fields["history"] = talk.take_history(remembered)
         talk.messages[:0] = self.main.system
         talk.counts.messages_received += len(self.main.system)
         talk.counts.messages_kept += len(self.main.system)
@@ -163,14 +162,15 @@ class _Trace:
         """What the spans say of the run beside its messages."""
         spans = [node.span for node in self.nodes]
         top = spans[0]
+        trace_id = None if self.trace_id.startswith(MADE_ID) else self.trace_id or None
         starts = [span.started for span in spans if span.started is not None]
         ends = [span.ended for span in spans if span.ended is not None]
         models = [node for node in self.nodes if node.span.kind == "model" and not node.wraps]
         costs = [node.span.cost for node in models if node.span.cost is not None]
         spoken = [node for node in models if node.scope is None] or models
         fields = {
-            "id": self.trace_id,
-            "trace_id": self.trace_id or None,
+            "id": trace_id or "",
+            "trace_id": trace_id,
             "span_id": None if top.id.startswith(MADE_ID) else top.id,
             "thread_id": next((span.thread_id for span in spans if span.thread_id), None),
             "started_at": iso_time(min(starts)) if starts else None,

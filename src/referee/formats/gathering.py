@@ -1,0 +1,65 @@
+"""Collects what belongs together and is spread over the lines of a file, like the spans of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from referee.errors import ReadError
+from referee.formats import Format
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Gathering:
+    """Pieces of runs by what they belong to, kept as bytes until the file has been read.
+
+    Args:
+        most: So many bytes are kept; a file with more is refused.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._left = most
+        self._last: Format | None = None
+        # Formats that share their way to take records apart read each other's pieces.
+        self._kept: dict[tuple[Any, str], tuple[Format, list[bytes]]] = {}
+
+    def reader_of(self, record: Any) -> Format | None:
+        """The format of the record before, if it is this one's too."""
+        return self._last if self._last is not None and self._last.detect(record) else None
+
+    def add(self, chosen: Format, pieces: Callable[[Any], Iterable[tuple[str, Any]]], record: Any) -> None:
+        """Keep the pieces of a record.
+
+        Args:
+            chosen: Their format.
+            pieces: Takes a record apart: each piece with the id of what it belongs to.
+            record: The record.
+
+        Raises:
+            ReadError: There is more than may be kept. It is said once; then nothing is kept.
+        """
+        self._last = chosen
+        if self._left < 0:
+            return
+        for key, piece in pieces(record):
+            packed = _encode(piece)
+            self._left -= len(packed)
+            if self._left < 0:
+                self._kept.clear()
+                raise ReadError(
+                    f"holds more than {self._most:,} bytes of spans; a trace may be anywhere in a file, so all its "
+                    "spans are read together: split the file by trace"
+                )
+            self._kept.setdefault((pieces, key), (chosen, []))[1].append(packed)
+
+    def whole(self) -> Iterator[tuple[Format, str, list[Any]]]:
+        """What belongs together, in the order in which it first showed up; each is forgotten when it is given."""
+        while self._kept:
+            place = next(iter(self._kept))
+            chosen, packed = self._kept.pop(place)
+            yield chosen, place[1], [_decode(piece) for piece in packed]
