@@ -32,6 +32,7 @@ _COUNTED: dict[CallChange, str] = {
     "missing": "missing",
     "extra": "extra",
 }
+_NOTED: dict[CallChange, str] = {"moved": "called in another place of the order", "left_out": "failed, not counted"}
 
 
 class ArgumentDiff(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -115,8 +116,8 @@ class CallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def notes(self) -> list[str]:
         """What is wrong, one sentence each."""
-        if self.change == "left_out":
-            return ["failed, not counted"]
+        if self.change in _NOTED:
+            return [_NOTED[self.change]]
         notes = [argument.to_text() for argument in self.arguments[:_MOST_ARGUMENTS]]
         if len(self.arguments) > _MOST_ARGUMENTS:
             notes.append(f"and {len(self.arguments) - _MOST_ARGUMENTS} more arguments")

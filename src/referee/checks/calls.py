@@ -8,7 +8,7 @@ from typing import Any, get_args
 from referee.diffs import ToolCallDiff
 from referee.errors import OptionError
 from referee.expectations.alignment import Aligner, Extra, Order, Relation, Retries, Slot, counted_calls
-from referee.expectations.calls import ExpectedCall, read_expected_calls
+from referee.expectations.calls import read_expected_calls
 from referee.expectations.comparison import ArgsMode, Comparison
 from referee.expectations.matchers import MatcherSpec, compile_matchers
 from referee.expectations.paths import parse_path
@@ -76,6 +76,7 @@ def tool_calls(
     if isinstance(forbid_args, str):
         raise OptionError("checks.tool_calls: forbid_args must be a list of paths, not a text")
     given = None if expected is None else read_expected_calls(expected, "checks.tool_calls: expected")
+    slots = None if given is None else [Slot((call,)) for call in given]
     comparison = Comparison(args, compile_matchers(matchers), [parse_path(path) for path in forbid_args])
     if matchers and (args == "ignore" or (given is not None and all(call.any_args for call in given))):
         raise OptionError("checks.tool_calls: matchers compare arguments, but no expected call has any to compare")
@@ -83,7 +84,7 @@ def tool_calls(
     def analyze(run: Run) -> ToolCallDiff | NotScorable:
         if given is None and run.expected_tool_calls is None:
             return not_scorable("the run has no expected_tool_calls, and none were given")
-        wanted = read_expected_calls(run.expected_tool_calls, "expected_tool_calls") if given is None else given
+        wanted = _slots_of(run) if slots is None else slots
         return _diff_of_calls(run, wanted, comparison, order, extra, retries)
 
     def generate_score(run: Run, results: Results[None, ToolCallDiff]) -> float:
@@ -159,12 +160,16 @@ def _reason(run: Run, results: Results[None, ToolCallDiff]) -> str:
     return diff.summary if diff.passed else diff.to_text()
 
 
+def _slots_of(run: Run) -> list[Slot]:
+    return [Slot((call,)) for call in read_expected_calls(run.expected_tool_calls, "expected_tool_calls")]
+
+
 def _diff_of_calls(
-    run: Run, expected: list[ExpectedCall], comparison: Comparison, order: Order, extra: Extra, retries: Retries
+    run: Run, slots: list[Slot], comparison: Comparison, order: Order, extra: Extra, retries: Retries
 ) -> ToolCallDiff:
     places = counted_calls(run.tool_calls, retries)
     counted = set(places)
-    relation = Relation([Slot((call,)) for call in expected], [run.tool_calls[place] for place in places], comparison)
+    relation = Relation(slots, [run.tool_calls[place] for place in places], comparison)
     return Aligner(
         relation,
         relation.pairs(order, extra),

@@ -7,10 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from referee.display import shown
-from referee.errors import ReadError
+from referee.errors import OptionError, ReadError
 from referee.expectations.calls import read_expected_call
 
 _MOST_CHARACTERS = 100_000
@@ -54,11 +52,7 @@ def _entry(call: Any, where: str, parameters: Mapping[str, Sequence[str]]) -> di
             f"expected {{name: {{argument: [allowed values]}}}} or a call as text, not {shown(call)}", field=where
         )
     [(name, allowed)] = call.items()
-    entry = {"name": name, "allowed_args": allowed}
-    try:
-        return read_expected_call(entry, where).entry
-    except ValueError as error:
-        raise ReadError(str(error)) from None
+    return _read({"name": name, "allowed_args": allowed}, where)
 
 
 def _parsed(text: str, where: str, parameters: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -81,8 +75,14 @@ def _parsed(text: str, where: str, parameters: Mapping[str, Sequence[str]]) -> d
             field=where,
         )
     named = dict(zip(parameters.get(name, ()), values))
-    entry: dict[str, Any] = msgspec.to_builtins({"name": name, "args": named | args})
-    return entry
+    return _read({"name": name, "args": named | args}, where)
+
+
+def _read(entry: dict[str, Any], where: str) -> dict[str, Any]:
+    try:
+        return read_expected_call(entry, where).entry
+    except OptionError as error:
+        raise ReadError(str(error)) from None
 
 
 def _named(keyword: ast.keyword) -> str:

@@ -92,13 +92,23 @@ def read_expected_call(entry: Any, where: str = "expected") -> ExpectedCall:
 
 
 def _json_value(value: Any, where: str) -> Any:
-    """The value with tuples as lists, times as texts and so on, as the arguments of a call can only be."""
+    """The value as the arguments of a call can only be: tuples are lists, times are texts and so on."""
     if deeper_than(value, MAX_DEPTH):
         raise OptionError(f"{where} is nested deeper than {MAX_DEPTH} levels")
     try:
-        return msgspec.to_builtins(value, str_keys=True)
+        return _plain(value)
     except TypeError as error:
         raise OptionError(f"{where} holds something that is no JSON value: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return msgspec.to_builtins(value)
 
 
 def _check_allowed(allowed: Any, where: str) -> None:
