@@ -13,7 +13,7 @@ import msgspec
 from referee.formats.conversation import Conversation
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import integer, mapping, objects, sequence, text, total, type_name
-from referee.formats.span_messages import call_of, messages_of
+from referee.formats.span_messages import call_of, feed, feed_results, messages_of
 from referee.formats.spans import iso_time, nanoseconds
 from referee.messages import Part, ToolCall, ToolResult
 from referee.runs import Run, Usage
@@ -160,7 +160,7 @@ def _add_invocation(talk: Conversation, invocation: dict[str, Any]) -> None:
     before the answer in its own message.
     """
     for message in messages_of(_get(invocation, "user_content")):
-        talk.message(message.role, message.parts)
+        feed(talk, message)
     between = mapping(_get(invocation, "intermediate_data"))
     for event in objects(_get(between, "invocation_events")):
         _add_content(talk, event)
@@ -171,8 +171,7 @@ def _add_invocation(talk: Conversation, invocation: dict[str, Any]) -> None:
     first = answers[0].parts if answers else []
     if calls or first:
         talk.message("assistant", [*calls, *first])
-    for response in objects(_get(between, "tool_responses")):
-        _add_result(talk, _result(response))
+    feed_results(talk, [_result(response) for response in objects(_get(between, "tool_responses"))])
 
 
 def _add_said(talk: Conversation, said: Any) -> None:
@@ -188,10 +187,6 @@ def _add_said(talk: Conversation, said: Any) -> None:
 
 def _result(response: dict[str, Any]) -> ToolResult:
     return ToolResult(response.get("response"), text(response, "id"), text(response, "name"))
-
-
-def _add_result(talk: Conversation, result: ToolResult) -> None:
-    talk.result(result.id, result.result, name=result.name, is_error=result.is_error)
 
 
 def _session(session: dict[str, Any], turns: Turns) -> Decoded:
@@ -236,19 +231,12 @@ def _add_content(talk: Conversation, event: dict[str, Any]) -> None:
     branch = (text(event, "branch") or "").split(".")
     path = tuple(branch) if len(branch) > 1 else ()
     for message in messages_of(content, "user" if author == "user" else "assistant"):
-        first = message.parts[0] if message.parts else None
-        if isinstance(first, ToolResult):
-            talk.tool_message()
-            _add_result(talk, first)
-        elif message.parts:
-            parts = [
-                msgspec.structs.replace(part, agent_path=path) if path and isinstance(part, ToolCall) else part
-                for part in message.parts
-            ]
-            talk.message(
-                message.role,
-                parts,
-                id=text(event, "id"),
-                name=None if author == "user" else author,
-                created_at=iso_time(nanoseconds(event.get("timestamp"))),
-            )
+        parts = [
+            msgspec.structs.replace(part, agent_path=path) if path and isinstance(part, ToolCall) else part
+            for part in message.parts
+        ]
+        made = msgspec.structs.replace(
+            message, parts=parts, id=text(event, "id"), created_at=iso_time(nanoseconds(event.get("timestamp")))
+        )
+        if parts:
+            feed(talk, made, None if author == "user" else author)

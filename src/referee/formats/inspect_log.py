@@ -14,7 +14,7 @@ from referee.formats.fields import mapping, number, objects, sequence, text, tot
 from referee.formats.inspect_steps import steps_of_events
 from referee.formats.json_text import parse_json
 from referee.formats.record import usage_of
-from referee.formats.span_messages import messages_of
+from referee.formats.span_messages import feed, messages_of
 from referee.messages import ToolResult
 
 NAME = "inspect_log"
@@ -114,7 +114,7 @@ def _sample(sample: dict[str, Any], header: dict[str, Any], turns: Turns) -> Dec
     listed = objects(sample.get("messages"))
     if not any(message.get("role") == "user" for message in listed):
         for message in messages_of(sample.get("input")):
-            talk.message(message.role, message.parts)
+            feed(talk, message)
     for raw in listed:
         _add_message(talk, raw, attachments)
     if not listed:
@@ -131,16 +131,16 @@ def _add_message(talk: Conversation, raw: dict[str, Any], attachments: dict[str,
     calls = objects(raw.get("tool_calls"))
     if calls:
         raw["tool_calls"] = [{**call, "name": call.get("function")} for call in calls]
+    error = mapping(raw.get("error"))
     for message in messages_of({key: value for key, value in raw.items() if key != "function"}):
-        first = message.parts[0] if message.parts else None
-        if not isinstance(first, ToolResult):
-            talk.message(message.role, message.parts, id=message.id)
+        if message.role != "tool" or not message.parts or not isinstance(message.parts[0], ToolResult):
+            feed(talk, message)
             continue
         talk.tool_message()
-        error = mapping(raw.get("error"))
+        result = message.parts[0]
         talk.result(
-            first.id,
-            first.result,
+            result.id,
+            result.result,
             name=text(raw, "function"),
             is_error=bool(error),
             error=text(error, "message", "type"),

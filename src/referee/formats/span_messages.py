@@ -1,8 +1,8 @@
 """Messages as they stand inside spans, in whatever spelling the instrumentation wrote them.
 
 A span repeats its framework's own messages: GenAI parts, OpenAI chat messages and items, LangChain messages, Gemini
-contents, AI SDK and Anthropic parts, and mixtures of them. One tolerant reader takes them all. Tool results become
-messages of their own with one `ToolResult` each, so that a caller can join them.
+contents, AI SDK and Anthropic parts, and mixtures of them. One tolerant reader takes them all. A tool's result
+stands as a `ToolResult` in its message; `feed` joins it to its call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from referee.formats.conversation import arguments, json_result
+from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.fields import as_text, joined_texts, mapping, objects, sequence, text, type_name
 from referee.formats.python_literal import python_literal
 from referee.jsonvalue import decode
@@ -98,6 +98,30 @@ def messages_of(value: Any, default: Role = "user") -> list[Message]:
     return found
 
 
+def feed(talk: Conversation, message: Message, name: str | None = None) -> None:
+    """Add a message to a conversation: its words and calls as a message, its results to their calls.
+
+    Args:
+        talk: The conversation.
+        message: The message, as `messages_of` gives it.
+        name: Who speaks, where the message does not say.
+    """
+    results = [part for part in message.parts if type(part) is ToolResult]
+    words = [part for part in message.parts if type(part) is not ToolResult] if results else message.parts
+    if words or not results:
+        talk.message(message.role, words, id=message.id, name=message.name or name, created_at=message.created_at)
+    else:
+        talk.tool_message()
+    feed_results(talk, results)
+
+
+def feed_results(talk: Conversation, results: list[ToolResult]) -> None:
+    """Add results to a conversation, which joins them to their calls."""
+    for result in results:
+        error = result.result if result.is_error and isinstance(result.result, str) else None
+        talk.result(result.id, result.result, name=result.name, is_error=result.is_error, error=error)
+
+
 def _add_message(raw: dict[str, Any], default: Role, found: list[Message]) -> None:
     item = _ITEMS.get(raw["type"]) if isinstance(raw.get("type"), str) else None
     if item is not None:
@@ -141,18 +165,10 @@ def _opened(raw: dict[str, Any]) -> tuple[dict[str, Any], Role | None]:
 
 
 def _append(found: list[Message], role: Role, parts: list[Part], **fields: Any) -> None:
-    """Add a message, and each tool result in it as a message of its own, in order."""
-    rest: list[Part] = []
-    for part in parts:
-        if type(part) is ToolResult:
-            if rest:
-                found.append(Message(role, rest, **fields))
-                rest = []
-            found.append(Message("tool", [part]))
-        else:
-            rest.append(part)
-    if rest or not parts:
-        found.append(Message(role, rest, **fields))
+    """Add a message; one that holds nothing but results is a tool's, whoever is named as its speaker."""
+    if parts and all(type(part) is ToolResult for part in parts):
+        role = "tool"
+    found.append(Message(role, parts, **fields))
 
 
 def _is_result(message: dict[str, Any]) -> bool:

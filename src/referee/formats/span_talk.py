@@ -16,13 +16,14 @@ from referee.messages import Message, Part, Role, ToolCall, ToolResult
 
 
 class Row:
-    """A message of a trace: what was said, by whom, and whether the span of a tool is all that tells of it."""
+    """A message of a trace: its words and calls, the results in it, who said it, and what else is known of it."""
 
-    __slots__ = ("by_tool_span", "is_answer", "main", "message", "parts", "path", "slots", "speaker")
+    __slots__ = ("by_tool_span", "is_answer", "main", "message", "parts", "path", "results", "slots", "speaker")
 
     def __init__(self, message: Message, *, main: bool, speaker: str | None = None, path: tuple[str, ...] = ()) -> None:
         self.message = message
-        self.parts: list[Part] = list(message.parts)
+        self.results = [part for part in message.parts if isinstance(part, ToolResult)]
+        self.parts: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
         self.slots = [Slot(self, index) for index, part in enumerate(self.parts) if isinstance(part, ToolCall)]
         self.main = main
         self.speaker = speaker

@@ -14,8 +14,8 @@ from referee.formats.conversation import Conversation
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.fields import objects
 from referee.formats.record import run_fields
-from referee.formats.span_messages import messages_of, structured
-from referee.messages import Message, Role, ToolResult
+from referee.formats.span_messages import feed, messages_of, structured
+from referee.messages import Role
 
 NAME = "table"
 TITLE = "Tables with named columns (CSV, JSON)"
@@ -177,16 +177,7 @@ def _add(talk: Conversation, value: Any, role: Role) -> None:
             else [{"role": role, "content": value if isinstance(value, str) else _text(value)}]
         )
     for message in messages_of(value, role):
-        _add_message(talk, message)
-
-
-def _add_message(talk: Conversation, message: Message) -> None:
-    first = message.parts[0] if message.parts else None
-    if isinstance(first, ToolResult):
-        talk.tool_message()
-        talk.result(first.id, first.result, name=first.name, is_error=first.is_error)
-    else:
-        talk.message(message.role, message.parts, id=message.id, name=message.name)
+        feed(talk, message)
 
 
 def _are_messages(value: Any) -> bool:

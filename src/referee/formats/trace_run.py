@@ -10,10 +10,11 @@ import msgspec
 from referee.formats.conversation import Conversation
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import total
+from referee.formats.span_messages import feed_results
 from referee.formats.span_talk import Row, Slot, Talk
 from referee.formats.spans import MADE_ID, Node, Span, grow, iso_time
 from referee.formats.trace_steps import trajectory
-from referee.messages import Message, Part, Text, ToolCall, ToolResult
+from referee.messages import Message, Text, ToolCall
 from referee.runs import Usage
 
 
@@ -208,27 +209,21 @@ def _remembered(talk: Talk) -> list[Row]:
 
 
 def _feed_row(talk: Conversation, row: Row) -> None:
-    first = row.parts[0] if row.parts else None
-    if type(first) is ToolResult and len(row.parts) == 1:
-        talk.tool_message()
-        error = first.result if first.is_error and isinstance(first.result, str) else None
-        talk.result(first.id, first.result, name=first.name, is_error=first.is_error, error=error)
-        return
     if row.path:
         for slot in row.slots:
             slot.put(msgspec.structs.replace(slot.call, agent_path=row.path))
     message = row.message
-    if row.main:
-        talk.message(
-            message.role, row.parts, id=message.id, name=message.name or row.speaker, created_at=message.created_at
-        )
-    elif row.slots:
+    if not row.main:
         # What a sub-agent says goes to the tool that called it; here only its calls are the run's.
-        calls: list[Part] = [slot.call for slot in row.slots]
+        row.parts = [slot.call for slot in row.slots]
         for index, slot in enumerate(row.slots):
             slot.index = index
-        row.parts = calls
-        talk.message("assistant", calls, id=message.id, name=row.speaker)
+    if row.parts or (row.main and not row.results):
+        name = message.name or row.speaker
+        talk.message(message.role, row.parts, id=message.id, name=name, created_at=message.created_at)
+    elif row.main:
+        talk.tool_message()
+    feed_results(talk, row.results)
 
 
 def _completed(call: ToolCall, tool: ToolCall, duration_ms: float | None) -> ToolCall:
