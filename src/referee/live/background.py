@@ -1,0 +1,128 @@
+"""What works in the background of one process: lanes, a writer and a clock."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import msgspec
+
+from referee.live.bindings import Binding
+from referee.live.counts import Drop
+from referee.live.lanes import Lane, LoopLane, ThreadLane, start_thread
+from referee.live.ledger import Ledger
+from referee.live.process import ProcessLane
+from referee.live.submission import Submission
+from referee.live.tasks import Finished, Task
+from referee.live.writer import ScoreStore, Writer
+from referee.scores import Score
+from referee.telemetry import Telemetry, find_telemetry
+
+_log = logging.getLogger("referee.live")
+
+#: How often the clock looks for scorings that take too long, in seconds.
+_TICK = 0.25
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of `Live` that concern the background."""
+
+    store: ScoreStore | None
+    telemetry: Telemetry | None
+    on_drop: Callable[[Drop], None] | None
+    concurrency: int
+    timeout: float
+
+
+class Background:
+    """The threads and processes that score for one process. Started when the first run is accepted."""
+
+    def __init__(self, bindings: dict[str, Binding], ledger: Ledger, settings: Settings) -> None:
+        self.timeout = settings.timeout
+        self._telemetry = settings.telemetry or find_telemetry()
+        self._writer = Writer(
+            ledger,
+            bindings,
+            store=settings.store,
+            telemetry=self._telemetry,
+            on_drop=settings.on_drop,
+        )
+        self._bindings = bindings
+        self._lanes = self._assign(settings.concurrency)
+        self._stopped = threading.Event()
+        start_thread("clock", self._watch)
+
+    def put(self, submission: Submission, names: list[str]) -> None:
+        """Have some scorers score a submission. Never waits."""
+        for name in names:
+            self._lanes[name].put(Task(submission, self._bindings[name]))
+
+    def observed(self, task: Task) -> AbstractContextManager[None]:
+        """Surrounds the scoring of a task with its span."""
+        return nullcontext() if self._telemetry is None else self._spanned(self._telemetry, task)
+
+    def finish(self, task: Task, score: Score) -> None:
+        """Take the score of a task. A later score of the same task is ignored."""
+        if task.settle():
+            self._writer.put(Finished(task, score, time.time_ns()))
+
+    def stop(self, timeout: float) -> None:
+        """End the threads and processes; wait so many seconds for what is scored to be saved."""
+        self._stopped.set()
+        for lane in self._distinct_lanes():
+            lane.stop()
+        self._writer.stop(timeout)
+
+    def kill(self) -> None:
+        """End child processes in the middle of their work."""
+        for lane in self._distinct_lanes():
+            if isinstance(lane, ProcessLane):
+                lane.kill()
+
+    def forget(self) -> None:
+        """Let go of what belongs to the parent process: called in a forked child."""
+        for lane in self._distinct_lanes():
+            lane.forget()
+
+    def _assign(self, concurrency: int) -> dict[str, Lane]:
+        """A lane for each scorer. Ready-made ones share lanes; one that a user wrote can only hold up itself."""
+        lanes: dict[str, Lane] = {}
+        shipped: dict[str, Any] = {}
+        quick: Lane | None = None
+        for name, binding in self._bindings.items():
+            if not binding.scorer.is_synchronous:
+                lanes[name] = LoopLane(name, self, concurrency)
+            elif binding.is_check:
+                lanes[name] = quick = quick or ThreadLane("checks", self)
+            elif binding.spec is None:
+                lanes[name] = ThreadLane(name, self)
+            elif binding.is_own:
+                lanes[name] = ProcessLane(name, {name: binding.spec}, self)
+            else:
+                shipped[name] = binding.spec
+        if shipped:
+            lanes.update(dict.fromkeys(shipped, ProcessLane("process", shipped, self)))
+        return lanes
+
+    def _distinct_lanes(self) -> list[Lane]:
+        return list(dict.fromkeys(self._lanes.values()))
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_TICK):
+            now = time.monotonic()
+            for lane in self._distinct_lanes():
+                try:
+                    lane.expire(now)
+                except Exception:
+                    _log.exception("a scoring that took too long could not be ended")
+
+    @contextmanager
+    def _spanned(self, telemetry: Telemetry, task: Task) -> Iterator[None]:
+        submission = task.submission
+        task.span = telemetry.start(task.binding.scorer, submission.id, submission.operation)
+        with telemetry.within(task.span):
+            yield

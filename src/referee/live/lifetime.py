@@ -1,0 +1,73 @@
+"""The end of a process and the start of a forked one, for every `Live` in it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from functools import cache
+from typing import Protocol
+
+
+class Lived(Protocol):
+    """What has a part in the life of a process."""
+
+    def flush(self) -> bool:
+        """Wait, within its time, until what was accepted is scored."""
+        ...
+
+    def close(self) -> bool:
+        """Wait like `flush`, drop the rest, and end threads and processes."""
+        ...
+
+    def after_fork(self) -> None:
+        """Start afresh: this is a forked child, and everything that runs belongs to its parent."""
+        ...
+
+
+_all: weakref.WeakSet[Lived] = weakref.WeakSet()
+#: Those with work in the background. They are kept alive until they are closed, so that nothing is lost at the end.
+_running: set[Lived] = set()
+
+
+def born(lived: Lived) -> None:
+    """Have it told of forks."""
+    _register()
+    _all.add(lived)
+
+
+@cache
+def _register() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_after_fork)
+    atexit.register(_close)
+    # The interpreter ends its thread pools before it calls the functions of `atexit`, and a judge's client may need one
+    # to find its host. So most of the waiting is done here, before them.
+    getattr(threading, "_register_atexit", lambda function: None)(_flush)
+
+
+def started(lived: Lived) -> None:
+    """It has work in the background."""
+    _running.add(lived)
+
+
+def ended(lived: Lived) -> None:
+    """It has none any more."""
+    _running.discard(lived)
+
+
+def _flush() -> None:
+    for lived in list(_running):
+        lived.flush()
+
+
+def _close() -> None:
+    for lived in list(_running):
+        lived.close()
+
+
+def _after_fork() -> None:
+    for lived in list(_all):
+        lived.after_fork()
+    _running.clear()

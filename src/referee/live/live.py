@@ -1,0 +1,334 @@
+"""Live scoring: scores what an agent does while it serves, in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from referee.errors import OptionError
+from referee.live import lifetime
+from referee.live.background import Background, Settings
+from referee.live.bindings import Binding, bind
+from referee.live.calls import Recorder, recording
+from referee.live.counts import Counts, Drop
+from referee.live.filters import Facts
+from referee.live.ledger import Ledger, Outcome
+from referee.live.recording import NO_INPUT
+from referee.live.request import Request, current_request
+from referee.live.submission import Submission, entity_of
+from referee.live.writer import ScoreStore
+from referee.runs import Run
+from referee.steps import Asker
+from referee.telemetry import Telemetry, current_operation, operation_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_log = logging.getLogger("referee.live")
+
+
+class Live:
+    """Scores what an agent does while it serves, in the background.
+
+    The agent is never held up and never sees an error of ours. What there is no room or time for is dropped, counted,
+    and told to `on_drop`. Threads start when the first run is accepted; after a `fork` each process has its own.
+
+    Args:
+        scorers: By a name of your choice, a scorer, anything that `load_scorer` takes, or an object with `scorer` and,
+            if you like, `filter` (`referee.live.filters.compile_filter`), which is applied first, and `sampling`
+            (`{"type": "ratio", "rate": 0.1}`), which is decided by the trace's id, or by the run's where there is no trace.
+        store: Where runs and scores are kept: a store's address, a `referee.storage.Store`, or an object with its `save`.
+        judge: The judge for scorers that have none of their own.
+        queue_size: How many runs may wait for one scorer. Further ones are dropped.
+        concurrency: How many runs one asynchronous scorer works on at once. A judge's own limits hold besides.
+        timeout: Seconds that one score may take; then it is an error.
+        exit_timeout: Seconds that `flush`, `close` and the end of the program wait for what is not finished.
+        on_drop: Told of dropped runs, in a background thread, a few times a second at most. It should return soon:
+            scores are saved by the same thread.
+        telemetry: Where OpenTelemetry's spans, events and metrics go; the application's global providers when `None`.
+
+    Raises:
+        OptionError: A scorer, filter, sampling or number is wrong, or a scorer asks a judge and none can be found.
+        StoreError: The store can't be opened.
+
+    Example:
+        >>> from referee import checks
+        >>> live = Live(scorers={"sunny": checks.includes("sunny")})
+        >>> @live.scored
+        ... def agent(question):
+        ...     return "It is sunny."
+        >>> agent("How is the weather?")
+        'It is sunny.'
+        >>> live.close()
+        True
+        >>> live.counts["sunny"].received, live.counts["sunny"].scored
+        (1, 1)
+    """
+
+    def __init__(
+        self,
+        scorers: Mapping[str, Any],
+        *,
+        store: ScoreStore | str | Path | None = None,
+        judge: Asker | str | None = None,
+        queue_size: int = 1000,
+        concurrency: int = 8,
+        timeout: float = 120.0,
+        exit_timeout: float = 10.0,
+        on_drop: Callable[[Drop], None] | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        for option, value in (("queue_size", queue_size), ("concurrency", concurrency)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise OptionError(f"Live: {option} must be a whole number of at least 1, not {value!r}")
+        for option, seconds in (("timeout", timeout), ("exit_timeout", exit_timeout)):
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+                raise OptionError(f"Live: {option} must be a number of seconds above 0, not {seconds!r}")
+        self._bindings: dict[str, Binding] = bind(scorers, judge)
+        self._room = queue_size
+        self._exit_timeout = exit_timeout
+        self._own_store = _opened(store) if isinstance(store, (str, Path)) else None
+        self._settings = Settings(
+            store=self._own_store or store,  # type: ignore[arg-type]
+            telemetry=telemetry,
+            on_drop=on_drop,
+            concurrency=concurrency,
+            timeout=timeout,
+        )
+        self._background: Background | None = None
+        self._begin()
+        lifetime.born(self)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @property
+    def counts(self) -> dict[str, Counts]:
+        """What became of the runs so far in this process, by the scorers' names."""
+        return self._ledger.counts()
+
+    @overload
+    def scored(self, function: F) -> F: ...
+    @overload
+    def scored(
+        self,
+        *,
+        input: str | None = ...,
+        output: Callable[[Any], Any] | None = ...,
+        entity: Mapping[str, Any] | str | None = ...,
+    ) -> Callable[[F], F]: ...
+    def scored(
+        self,
+        function: Any = None,
+        *,
+        input: str | None = "",
+        output: Callable[[Any], Any] | None = None,
+        entity: Mapping[str, Any] | str | None = None,
+    ) -> Any:
+        """Have every call of a function scored: plain, `async`, a generator or an `async` generator.
+
+        What it gives and raises is untouched. A call that raises, is cancelled, or is a stream that is not read to its
+        end is not scored. The texts of a stream are joined. Of the arguments, a wrong number of them is noticed when the
+        coroutine is awaited or the stream is begun.
+
+        Args:
+            function: The function, when used as `@live.scored`.
+            input: The name of the parameter with the user's input; the first one unless given; `None` for none.
+            output: Makes of what the function gives (of a stream the list of its items) a text, messages or a `Run`.
+            entity: What the function is; its name unless given. Filters see it.
+
+        Raises:
+            OptionError: It is no function, or has no such parameter.
+        """
+
+        def decorate(target: F) -> F:
+            if isinstance(target, (staticmethod, classmethod)):
+                return type(target)(decorate(target.__func__))
+            if not callable(target) or isinstance(target, type):
+                raise OptionError(
+                    f"scored: expected a function, not {target!r}; for agents of frameworks see docs/live.md"
+                )
+            return recording(target, Recorder(self, target, input=input, output=output, entity=entity).begin)
+
+        return decorate if function is None else decorate(function)
+
+    def submit(
+        self,
+        run: Any,
+        *,
+        input: Any = NO_INPUT,
+        run_id: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        entity: Mapping[str, Any] | str | None = None,
+        source: str | None = None,
+        thread_id: str | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        """Hand over a run to be scored. Never waits and never raises.
+
+        Args:
+            run: A `Run`, or what an agent gave: a text, messages, or a result that `to_run` reads. Of a whole
+                conversation the last turn is the run.
+            input: What the agent was given, where the output does not say.
+            run_id: The run's id. A store keeps one score of a scorer for each id. Without one, the id of the `Run`,
+                else a new one.
+            context, entity, source, thread_id, trace_id: As in `referee.live.request`, and before what was said there.
+        """
+        said = current_request()
+        told = Request(
+            context=context if context is not None else said.context,
+            entity=entity_of(entity) if entity is not None else said.entity,
+            source=source or said.source,
+            thread_id=thread_id or said.thread_id,
+            trace_id=trace_id or said.trace_id,
+        )
+        self.receive(run, input, told, run_id=run_id, operation=None if told.trace_id else current_operation())
+
+    def receive(
+        self,
+        output: Any,
+        given: Any,
+        request: Request,
+        *,
+        run_id: str | None = None,
+        operation: Any = None,
+        when: tuple[float, float] | None = None,
+        make: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Take one call: count it, decide who scores it, and hand it over. Never waits and never raises.
+
+        Args:
+            output: What the agent gave.
+            given: What it was given.
+            request: What is known of the request.
+            run_id: The run's id.
+            operation: The span of the agent's run (`opentelemetry.trace.SpanContext`).
+            when: When the call began, in seconds since 1970, and how many seconds it took.
+            make: Makes of the output something readable, in the background.
+        """
+        ledger = self._ledger
+        try:
+            run = output if isinstance(output, Run) else _NO_RUN
+            known_as = run_id or run.id or uuid.uuid4().hex
+            trace_id = request.trace_id or run.trace_id or (format(operation.trace_id, "032x") if operation else None)
+            facts = Facts(
+                context=request.context if request.context is not None else run.context,
+                entity=request.entity,
+                source=request.source or "live",
+                thread_id=request.thread_id or run.thread_id,
+            )
+            decisions = [
+                (name, _decide(binding, facts, trace_id or known_as)) for name, binding in self._bindings.items()
+            ]
+        except Exception:
+            _log.exception("a run could not be taken")
+            decisions = [(name, "failed") for name in self._bindings]
+        accepted = ledger.enter(decisions)
+        if not accepted:
+            return
+        try:
+            operation = operation_of(run.trace_id, run.span_id) or operation
+            self._started().put(
+                Submission(
+                    output,
+                    given,
+                    id=known_as,
+                    facts=facts,
+                    trace_id=trace_id,
+                    operation=operation,
+                    when=when,
+                    make=make,
+                ),
+                accepted,
+            )
+        except Exception:  # such as no further thread at the end of the program
+            _log.exception("a run could not be handed over")
+            ledger.withdraw(accepted, "closed")
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until what was accepted so far is scored and saved.
+
+        Args:
+            timeout: Seconds to wait; `exit_timeout` when `None`.
+
+        Returns:
+            Whether nothing is pending.
+        """
+        return self._ledger.wait(self._exit_timeout if timeout is None else timeout)
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Take no more runs, wait like `flush`, drop what is not finished by then, and end threads and processes.
+
+        It is called at the end of the program. Runs that are submitted later are dropped.
+
+        Args:
+            timeout: Seconds to wait; `exit_timeout` when `None`.
+
+        Returns:
+            Whether everything that was accepted is finished.
+        """
+        self._ledger.close()
+        finished = self.flush(timeout)
+        self._ledger.end()
+        with self._starting:
+            background, self._background = self._background, None
+        if background is not None:
+            if not finished:
+                background.kill()
+            background.stop(_LAST_WRITE)
+        if self._own_store is not None:
+            self._own_store.close()
+        lifetime.ended(self)
+        return finished
+
+    def after_fork(self) -> None:
+        """Start afresh in a forked child: what was accepted before is scored by its parent."""
+        background = self._background
+        if background is not None:
+            background.forget()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ledger = Ledger(self._bindings, self._room)
+        self._starting = threading.RLock()
+        self._background = None
+
+    def _started(self) -> Background:
+        background = self._background
+        if background is None:
+            with self._starting:
+                background = self._background
+                if background is None:
+                    background = self._background = Background(self._bindings, self._ledger, self._settings)
+                    lifetime.started(self)
+        return background
+
+
+_NO_RUN = Run()
+#: Seconds that the last writes may take when the program ends.
+_LAST_WRITE = 2.0
+
+
+def _decide(binding: Binding, facts: Facts, key: str) -> Outcome | None:
+    """What becomes of a run before it is scored; `None` when it is to be scored."""
+    try:
+        if binding.qualifies is not None and not binding.qualifies(facts):
+            return "filtered"
+        if binding.sample is not None and not binding.sample(key):
+            return "sampled_out"
+    except Exception:
+        _log.exception("the filter of %s failed", binding.name)
+        return "failed"
+    return None
+
+
+def _opened(address: str | Path) -> Any:
+    from referee.storage.store import Store
+
+    return Store(address)

@@ -1,0 +1,72 @@
+"""What passes between this process and the one that scores for it: plain data in frames, never code."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_LENGTH = 4
+_LARGEST_READ = 1 << 20
+#: First byte of a frame's content: MessagePack, or JSON for what that can't hold (numbers beyond 64 bits, lone surrogates).
+_PACKED, _JSON = b"p", b"j"
+
+_pack = msgspec.msgpack.Encoder(enc_hook=repr).encode
+
+
+def encode(value: Any) -> bytes:
+    """A value as bytes. An object that is no plain data stands as its `repr`.
+
+    Example:
+        >>> decode(encode({"n": 2**70, "text": "\\ud800"}), dict)
+        {'n': 1180591620717411303424, 'text': '\\ud800'}
+    """
+    try:
+        return _PACKED + _pack(value)
+    except (OverflowError, UnicodeEncodeError):
+        plain = msgspec.to_builtins(value, enc_hook=repr)
+        return _JSON + json.dumps(plain).encode()
+
+
+def decode(content: bytes, type: type[T]) -> T:
+    """The value that `encode` wrote.
+
+    Raises:
+        msgspec.ValidationError: It is of another type.
+    """
+    kind, body = content[:1], content[1:]
+    if kind == _PACKED:
+        return msgspec.msgpack.decode(body, type=type)
+    return msgspec.convert(json.loads(body), type)
+
+
+def send(descriptor: int, content: bytes) -> None:
+    """Write one frame, with its length before it.
+
+    Raises:
+        OSError: Nobody reads any more.
+    """
+    rest = memoryview(len(content).to_bytes(_LENGTH, "big") + content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def receive(descriptor: int) -> bytes | None:
+    """Read one frame; `None` at the end of the stream, also in the middle of a frame."""
+    head = _read(descriptor, _LENGTH)
+    return None if head is None else _read(descriptor, int.from_bytes(head, "big"))
+
+
+def _read(descriptor: int, count: int) -> bytes | None:
+    parts = []
+    while count:
+        part = os.read(descriptor, min(count, _LARGEST_READ))
+        if not part:
+            return None
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)

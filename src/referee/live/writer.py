@@ -1,0 +1,168 @@
+"""The writer: saves what was scored in batches, tells it to OpenTelemetry, and settles it in the ledger."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol
+
+from referee.live.bindings import Binding
+from referee.live.counts import Drop
+from referee.live.ledger import Ledger, Outcome
+from referee.live.tasks import Finished
+from referee.pipeline import Scorer
+from referee.telemetry import Telemetry
+
+#: What live scores belong to in a store.
+EXPERIMENT = "live"
+
+_log = logging.getLogger("referee.live")
+
+#: How many scores go into one write, and how often dropped runs are told, in seconds.
+_BATCH = 200
+_TICK = 0.25
+#: Seconds between the attempts of a write.
+_RETRY_AFTER = (0.2, 1.0)
+#: After so many failed writes of single runs in a row the store is taken to be out of order.
+_MOST_FAILURES = 2
+
+
+class ScoreStore(Protocol):
+    """What live scoring needs of a store. `referee.storage.Store` has it."""
+
+    def save(self, records: Iterable[Any], *, experiment: str, scorers: Sequence[Scorer[Any, Any]]) -> Any:
+        """Save runs with their scores (`referee.storage.ScoredRun`). Saving the same again changes nothing."""
+        ...
+
+
+class Writer:
+    """Takes finished tasks in its own thread.
+
+    Args:
+        ledger: Where outcomes are counted.
+        bindings: The scorers by their names.
+        store: Where scores are saved; `None` saves them nowhere.
+        telemetry: Where spans, events and metrics go.
+        on_drop: Told of dropped runs.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        bindings: dict[str, Binding],
+        *,
+        store: ScoreStore | None,
+        telemetry: Telemetry | None,
+        on_drop: Callable[[Drop], None] | None,
+    ) -> None:
+        self._ledger = ledger
+        self._bindings = bindings
+        self._store = store
+        self._telemetry = telemetry
+        self._on_drop = on_drop
+        self._finished: SimpleQueue[Finished | None] = SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="referee-live-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, finished: Finished) -> None:
+        """Take a finished task. Never waits."""
+        self._finished.put(finished)
+
+    def stop(self, timeout: float) -> None:
+        """End the thread once what was put is saved; wait for that so many seconds."""
+        self._stopping.set()
+        self._finished.put(None)
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    def _loop(self) -> None:
+        stopped = False
+        while not stopped:
+            batch, stopped = self._next_batch()
+            if batch:
+                self._settle(batch)
+            self._tell_drops()
+
+    def _next_batch(self) -> tuple[list[Finished], bool]:
+        """What is there, at most a batch; and whether it is the end. Waits one tick for the first."""
+        batch: list[Finished] = []
+        try:
+            while len(batch) < _BATCH:
+                finished = self._finished.get_nowait() if batch else self._finished.get(timeout=_TICK)
+                if finished is None:
+                    return batch, True
+                batch.append(finished)
+        except Empty:
+            pass
+        return batch, False
+
+    def _settle(self, batch: list[Finished]) -> None:
+        saved = self._save(batch)
+        outcomes: list[tuple[str, Outcome]] = []
+        for finished, is_saved in zip(batch, saved, strict=True):
+            self._report(finished)
+            outcomes.append((finished.task.binding.name, _outcome(finished) if is_saved else "failed"))
+        self._ledger.settle(outcomes)
+
+    def _report(self, finished: Finished) -> None:
+        if self._telemetry is None:
+            return
+        task = finished.task
+        try:
+            self._telemetry.finish(
+                task.span, task.binding.scorer, finished.score, task.submission.operation, finished.ended
+            )
+        except Exception:
+            _log.exception("the telemetry of a score failed")
+
+    def _tell_drops(self) -> None:
+        for drop in self._ledger.take_drops():
+            try:
+                if self._telemetry is not None:
+                    self._telemetry.dropped(self._bindings[drop.scorer].scorer, drop.reason, drop.count)
+                if self._on_drop is not None:
+                    self._on_drop(drop)
+            except Exception:
+                _log.exception("on_drop failed")
+
+    def _save(self, batch: list[Finished]) -> list[bool]:
+        """Save the scores; for each of them whether it is saved."""
+        store = self._store
+        if store is None or self._saved(store, batch):
+            return [True] * len(batch)
+        for wait in _RETRY_AFTER:
+            self._stopping.wait(wait)
+            if self._saved(store, batch):
+                return [True] * len(batch)
+        return self._save_singly(store, batch)
+
+    def _save_singly(self, store: ScoreStore, batch: list[Finished]) -> list[bool]:
+        """One score that can't be stored must not take the others with it."""
+        saved: list[bool] = []
+        for finished in batch:
+            hopeless = len(batch) == 1 or (len(saved) >= _MOST_FAILURES and not any(saved[-_MOST_FAILURES:]))
+            saved.append(not hopeless and self._saved(store, [finished]))
+        _log.error("%d of %d scores could not be stored", saved.count(False), len(saved))
+        return saved
+
+    def _saved(self, store: ScoreStore, batch: list[Finished]) -> bool:
+        from referee.storage.scored_runs import ScoredRun
+
+        by_run: dict[int, list[Finished]] = {}
+        for finished in batch:
+            by_run.setdefault(id(finished.task.submission), []).append(finished)
+        try:
+            records = [ScoredRun(run=group[0].run, scores=[each.score for each in group]) for group in by_run.values()]
+            store.save(records, experiment=EXPERIMENT, scorers=[binding.scorer for binding in self._bindings.values()])
+        except Exception as error:
+            _log.warning("scores could not be stored: %s: %s", type(error).__name__, error)
+            return False
+        return True
+
+
+def _outcome(finished: Finished) -> Outcome:
+    status = finished.score.status
+    return "failed" if status == "error" else status
