@@ -81,7 +81,7 @@ def test_a_framework_file_is_detected_by_one_reader_alone(path: Path) -> None:
     if expected:
         chosen = detect_format(record)
         assert chosen
-        assert chosen.NAME == expected[0]
+        assert expected == [chosen.NAME]
 
 
 def test_no_reader_of_messages_takes_spans_logs_or_tables() -> None:
