@@ -1,7 +1,8 @@
-"""The Dice pair count with NumPy, three to four times as fast as the standard library alone."""
+"""The Dice pair count with NumPy, several times as fast as the standard library alone."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -13,26 +14,30 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
     keys, wanted = np.unique(_wide_pairs(reference), return_counts=True)
     absent = len(keys)
     buckets = absent + 1
-    wanted = np.append(wanted, 0)  # the bucket of all other pairs
-    # Where each pair of Latin-1 characters is counted; a pair is the number its two bytes make in memory.
-    first, second = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
-    narrow = np.full(1 << 16, absent, dtype=np.int32)
-    latin = (first < 256) & (second < 256)
-    codes = np.stack([first[latin], second[latin]], axis=1).astype(np.uint8)
-    narrow[np.frombuffer(codes.tobytes(), np.uint16)] = np.flatnonzero(latin)
+    wanted_or_none = np.append(wanted, 0)  # the bucket of all other pairs
+    # For Latin-1 texts a character becomes its place in the reference's alphabet, by a look-up in C. The pairs, read
+    # from memory as 16-bit numbers, are then small, so that few bins are cleared and counted for each text.
+    latin = [(chr(key >> 32), chr(key & 0xFFFFFFFF)) for key in keys.tolist()]
+    alphabet = sorted({character for pair in latin for character in pair if character < "\u0100"})[:255]
+    place = {character: index for index, character in enumerate(alphabet)}
+    places = bytes(place.get(chr(code), len(alphabet)) for code in range(256))
+    bins = (len(alphabet) << 8) + len(alphabet) + 1
+    known = [index for index, (one, other) in enumerate(latin) if one in place and other in place]
+    narrow = np.array([int.from_bytes(bytes([place[latin[i][0]], place[latin[i][1]]]), sys.byteorder) for i in known], np.intp)
+    narrow_wanted = wanted[known]
 
     def shared(text: str) -> int:
         try:
-            codes = text.encode("latin-1")
+            codes = text.encode("latin-1").translate(places)
         except UnicodeEncodeError:
             pairs = _wide_pairs(text)
-            places = np.searchsorted(keys, pairs).clip(max=absent - 1)
-            places[keys[places] != pairs] = absent
-        else:
-            size = len(codes)
-            in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
-            places = narrow[np.frombuffer(in_memory, np.uint16)]
-        return int(np.minimum(np.bincount(places, minlength=buckets), wanted).sum())
+            found = np.searchsorted(keys, pairs).clip(max=absent - 1)
+            found[keys[found] != pairs] = absent
+            return int(np.minimum(np.bincount(found, minlength=buckets), wanted_or_none).sum())
+        size = len(codes)
+        in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
+        counts = np.bincount(np.frombuffer(in_memory, np.uint16), None, bins)
+        return int(np.add.reduce(np.minimum(counts[narrow], narrow_wanted)))
 
     return shared
 

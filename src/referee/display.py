@@ -6,6 +6,10 @@ import json
 from typing import Any
 
 
+#: One encoder for all values: `json.dumps` with options makes a new one each time.
+_encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+
+
 def quoted(text: str, most: int = 80) -> str:
     """The text in double quotes on one line, shortened in the middle with its length when it is long.
 
@@ -66,4 +70,4 @@ def cut(text: str, most: int) -> str:
 
 def json_text(value: Any) -> str:
     """The value as JSON on one line with only printable characters."""
-    return printable(json.dumps(value, ensure_ascii=False, default=repr))
+    return printable(_encode(value))

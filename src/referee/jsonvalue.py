@@ -66,6 +66,8 @@ def deeper_than(value: Any, levels: int) -> bool:
     """
     level = [value] if isinstance(value, _NESTING) else []
     for _ in range(levels):
+        if not level:
+            return False
         level = [
             inner
             for outer in level

@@ -10,6 +10,7 @@ from referee.errors import OptionError
 from referee.expectations.alignment import Aligner, Extra, Order, Relation, Retries, Slot, counted_calls
 from referee.expectations.calls import read_expected_calls
 from referee.expectations.comparison import ArgsMode, Comparison
+from referee.expectations.in_place import diff_in_place
 from referee.expectations.matchers import MatcherSpec, compile_matchers
 from referee.expectations.paths import parse_path
 from referee.expectations.plans import Plan, fulfilling_pairs, nearest_order, read_plan
@@ -81,9 +82,16 @@ def tool_calls(
     if matchers and (args == "ignore" or (given is not None and all(call.any_args for call in given))):
         raise OptionError("checks.tool_calls: matchers compare arguments, but no expected call has any to compare")
 
+    entries = None if given is None else [call.entry for call in given]
+    in_place = comparison.plain and retries == "count"
+
     def analyze(run: Run) -> ToolCallDiff | NotScorable:
         if given is None and run.expected_tool_calls is None:
             return not_scorable("the run has no expected_tool_calls, and none were given")
+        if in_place:
+            diff = diff_in_place(run.expected_tool_calls if entries is None else entries, run.tool_calls)
+            if diff is not None:
+                return diff
         wanted = _slots_of(run) if slots is None else slots
         return _diff_of_calls(run, wanted, comparison, order, extra, retries)
 
@@ -94,7 +102,7 @@ def tool_calls(
         return diff.matched / diff.expected
 
     options = {
-        "expected": None if given is None else [call.entry for call in given],
+        "expected": entries,
         "order": order,
         "extra": extra,
         "args": args,

@@ -31,21 +31,24 @@ class Comparison:
         mode: `exact`, `subset` or `ignore`.
         rules: Matchers by path; elsewhere values compare by JSON equality.
         forbidden: Paths that no call may have.
+
+    Attributes:
+        plain: Arguments fit when they are equal, and only then.
     """
 
-    __slots__ = ("_forbidden", "_mode", "_plain", "_rules")
+    __slots__ = ("_forbidden", "_mode", "_rules", "plain")
 
     def __init__(self, mode: ArgsMode = "exact", rules: Rules | None = None, forbidden: Sequence[Path] = ()) -> None:
         self._mode = mode
         self._rules = rules
         self._forbidden = forbidden
-        self._plain = mode == "exact" and rules is None and not forbidden
+        self.plain = mode == "exact" and rules is None and not forbidden
 
     def fits(self, expected: ExpectedCall, call: ToolCall) -> bool:
         """Whether the call has the expected arguments. The names of the tools are not compared."""
         if not self._forbidden and (self._mode == "ignore" or expected.any_args):
             return True
-        if self._plain and expected.args is not msgspec.UNSET:
+        if self.plain and expected.args is not msgspec.UNSET:
             return equal(expected.args, arguments_of(call))
         return next(self.differences(expected, call), None) is None
 
