@@ -126,13 +126,17 @@ def _with_extra(plan: Plan, relation: Relation) -> Pairs | None:
 
 def _earliest(relation: Relation, slots: list[int], start: int) -> tuple[int, Pairs] | None:
     """The earliest end of calls from `start` that fill all the slots, and the pairs."""
-    if len(slots) == 1:
-        place = relation.first_fit(slots[0], start)
-        return None if place is None else (place + 1, [(slots[0], place)])
-    low, high = start, len(relation.calls)
-    best = _filled(relation, slots, start, high)
-    if len(best) < len(slots):
+    firsts = [relation.first_fit(slot, start) for slot in slots]
+    if None in firsts:
         return None
+    # No slot can be filled before its first call; from there the window doubles until it suffices.
+    low = high = max((place + 1 for place in firsts if place is not None), default=start)
+    best = _filled(relation, slots, start, high)
+    while len(best) < len(slots):
+        if high == len(relation.calls):
+            return None
+        low, high = high + 1, min(len(relation.calls), 2 * high - start)
+        best = _filled(relation, slots, start, high)
     while low < high:
         middle = (low + high) // 2
         pairs = _filled(relation, slots, start, middle)
