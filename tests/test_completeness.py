@@ -155,11 +155,13 @@ def test_in_range_and_identical_texts_score_one(left: str, right: str) -> None:
     assert value(left, left) == 1
 
 
-words_of_few_letters = st.lists(st.text("abc", min_size=1, max_size=9), max_size=8)
+words_of_few_letters = st.lists(
+    st.text("abc", min_size=1, max_size=9) | st.text("ab", min_size=60, max_size=70), max_size=8
+)
 
 
 @given(words_of_few_letters, words_of_few_letters)
-def test_the_index_finds_what_comparing_each_with_each_finds(asked: list[str], given: list[str]) -> None:
+def test_looking_parts_up_finds_what_comparing_each_with_each_finds(asked: list[str], given: list[str]) -> None:
     def covers(word: str, element: str) -> bool:
         if word == element:
             return True
@@ -167,6 +169,13 @@ def test_the_index_finds_what_comparing_each_with_each_finds(asked: list[str], g
         return len(element) > 3 and shorter in longer and len(shorter) / len(longer) > 0.6
 
     assert missing(asked, given) == [e for e in asked if not any(covers(word, e) for word in given)]
+
+
+@given(st.text("ab", min_size=30, max_size=90), st.integers(0, 40), st.integers(30, 90))
+def test_a_part_of_a_long_word(word: str, start: int, size: int) -> None:
+    part = word[start : start + size]
+    close = len(part) / len(word) > 0.6 and len(part) > 3
+    assert missing([part], [word]) == missing([word], [part]) == [] or not close
 
 
 def test_one_endless_word_ends() -> None:

@@ -27,6 +27,7 @@ _UNSPACED = "|".join(
         r"\p{Myanmar}",
     )
 )
+_UNINFLECTED = regex.compile(f"(?V1){_UNSPACED}")
 _SPACED = r"[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 _RUN = regex.compile(rf"(?V1)(?P<unspaced>{_UNSPACED})|{_SPACED}(?:{_SPACED}|[\p{{Mn}}\p{{Mc}}])*")
 _LETTERS = r"[\p{L}\p{N}][\p{L}\p{N}\p{Mn}\p{Mc}]*"
@@ -126,4 +127,10 @@ def base_forms(language: str) -> Callable[[str], str]:
         raise OptionError(
             f"language must be one of {known}, or {ANY_LANGUAGE!r} for words as they stand, not {language!r}"
         )
-    return lambda word: lemmatize(word, language) if len(word) <= _LONGEST_INFLECTED else word
+
+    def base_form(word: str) -> str:
+        if len(word) > _LONGEST_INFLECTED or _UNINFLECTED.match(word):
+            return word
+        return lemmatize(word, language)
+
+    return base_form

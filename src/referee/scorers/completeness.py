@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -16,6 +15,8 @@ from referee.words import base_forms, distinct, plain, split_camel_case, words
 _SHORT = 3
 #: One element covers another that contains it when the shorter has more than this share of the longer's length.
 _OVERLAP = 0.6
+#: Words up to this length are taken apart; the number of parts grows with the square of the length.
+_DIVISIBLE = 64
 
 
 class ElementCounts(msgspec.Struct, frozen=True, gc=False):
@@ -96,37 +97,39 @@ def missing(asked: Sequence[str], given: Iterable[str]) -> list[str]:
         ['cat', 'photosynthesis']
     """
     known = set(given)
-    overlapping = _OverlapIndex(word for word in known if len(word) >= _SHORT)
-    return [
-        element for element in asked if element not in known and not (len(element) > _SHORT and element in overlapping)
-    ]
+    left_out = {element for element in asked if element not in known}
+    left_out -= _overlapping({element for element in left_out if len(element) > _SHORT}, known)
+    return [element for element in asked if element in left_out]
 
 
-class _OverlapIndex:
-    """Finds a word that contains another or lies inside it, without comparing each with each.
+def _overlapping(asked: set[str], known: set[str]) -> set[str]:
+    """The elements of `asked` that contain a known one, or lie inside one, by more than the least overlap.
 
-    The first three characters of the shorter word occur somewhere in the longer one. No word shorter than three
-    characters overlaps an element of four.
+    The large parts of each word are looked up in the other set, so that thousands of words that are much alike (such as
+    order numbers) are not compared each with each. Words too long for that are few.
     """
+    found: set[str] = set()
+    for word in known:
+        if len(word) <= _DIVISIBLE:
+            found.update(asked.intersection(_large_parts(word)))
+        else:
+            found.update(element for element in asked if element in word and _close(element, word))
+    for element in asked - found:
+        if len(element) <= _DIVISIBLE:
+            inside = not known.isdisjoint(_large_parts(element))
+        else:
+            inside = any(word in element and _close(word, element) for word in known)
+        if inside:
+            found.add(element)
+    return found
 
-    def __init__(self, known: Iterable[str]) -> None:
-        self._containing: defaultdict[str, list[str]] = defaultdict(list)
-        self._starting: defaultdict[str, list[str]] = defaultdict(list)
-        for word in known:
-            self._starting[word[:3]].append(word)
-            for triple in _triples(word):
-                self._containing[triple].append(word)
 
-    def __contains__(self, element: str) -> bool:
-        return any(element in word and _close(element, word) for word in self._containing.get(element[:3], ())) or any(
-            word in element and _close(word, element)
-            for triple in _triples(element)
-            for word in self._starting.get(triple, ())
-        )
-
-
-def _triples(word: str) -> set[str]:
-    return {word[start : start + 3] for start in range(len(word) - 2)}
+def _large_parts(word: str) -> Iterator[str]:
+    """The parts of a word that have more than the least share of its length."""
+    for size in range(int(len(word) * _OVERLAP), len(word)):
+        if size / len(word) > _OVERLAP:
+            for start in range(len(word) - size + 1):
+                yield word[start : start + size]
 
 
 def _close(shorter: str, longer: str) -> bool:
