@@ -9,15 +9,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import msgspec
-
 from referee.formats.conversation import arguments
 from referee.formats.decoded import Counts, increase
-from referee.formats.fields import as_text, integer, mapping, number, sequence, text
+from referee.formats.fields import integer, mapping, number, sequence, text
+from referee.formats.span_dialects import (
+    ADK_MERGED,
+    ANSWER_TOOL,
+    adk_asked,
+    adk_messages,
+    answer_tools,
+    is_pydantic,
+    without_answer_tools,
+)
 from referee.formats.span_messages import messages_of, structured
 from referee.formats.span_records import SpanRecord
 from referee.formats.spans import Kind, Span
-from referee.messages import Message, Part, Role, Text, ToolCall, ToolResult
+from referee.messages import Message, Role, ToolCall
 from referee.runs import Usage
 
 _OPERATIONS: dict[Any, Kind] = {
@@ -45,8 +52,6 @@ _DETAILS = "gen_ai.client.inference.operation.details"
 _OURS = ("gen_ai.", "traceloop.", "gcp.vertex.agent.", "llm.request.type", "agent_name", "pydantic_ai.")
 _NUMBERED = re.compile(r"gen_ai\.(prompt|completion)\.(\d{1,6})\.(.+)")
 _NUMBERED_CALL = re.compile(r"tool_calls\.(\d{1,6})\.(\w+)")
-#: Names that Pydantic AI gives the call by which an agent hands over its structured answer.
-_ANSWER_TOOL = re.compile(r"final_result(_\w+)?")
 
 
 def speaks_genai(record: SpanRecord) -> bool:
@@ -79,9 +84,12 @@ def interpret(record: SpanRecord, counts: Counts) -> Span:
     )
     if kind == "tool":
         span.tool = _tool(record)
+        if span.tool.name == ADK_MERGED:
+            span.kind, span.tool = "mark", None
+            return span
         if text(attributes, "mcp.method.name", "mcp.session.id"):
             span.step_type = "mcp_tool_call"
-        if _is_pydantic(attributes) and _ANSWER_TOOL.fullmatch(span.tool.name):
+        if is_pydantic(attributes) and ANSWER_TOOL.fullmatch(span.tool.name):
             span.kind, span.tool = "workflow", None
     elif kind != "other":
         _add_words(span, record, counts)
@@ -156,9 +164,11 @@ def _add_words(span: Span, record: SpanRecord, counts: Counts) -> None:
             part for message in messages_of([{"role": "system", "parts": _as_list(system)}]) for part in message.parts
         ]
         asked.insert(0, Message("system", parts))
-    hidden = _answer_tools(attributes)
-    span.asked = _without_answer_tools(asked, hidden)
-    span.answered = _without_answer_tools(answered, hidden)
+    if _is_adk(attributes):
+        asked, answered = adk_messages(asked, counts), adk_messages(answered, counts)
+    hidden = answer_tools(attributes)
+    span.asked = without_answer_tools(asked, hidden)
+    span.answered = without_answer_tools(answered, hidden)
     span.model = text(attributes, "gen_ai.response.model", "gen_ai.request.model", "model_name")
     span.usage = _usage(attributes)
     span.cost = number(attributes, "operation.cost", "gen_ai.usage.cost", "gen_ai.cost.amount")
@@ -179,7 +189,7 @@ def _messages(record: SpanRecord, counts: Counts) -> tuple[list[Message], list[M
     if whole is not None:
         return _divided(_of_events(whole) if "all_messages_events" in attributes else messages_of(whole))
     if "gcp.vertex.agent.llm_request" in attributes:
-        return _adk_messages(attributes, counts)
+        return _adk_exchange(attributes, counts)
     told = [*record.events, *_event_list(_decoded(attributes.get("events"), counts))]
     asked_told, answered_told = _told_by_events(told, counts)
     if asked_told or answered_told:
@@ -241,7 +251,9 @@ def _told_by_events(events: list[tuple[str, dict[str, Any]]], counts: Counts) ->
 
 def _event_message(event: dict[str, Any]) -> dict[str, Any]:
     """The message in an event's attributes, of which lists may be text."""
-    message: dict[str, Any] = {name: event[name] for name in ("content", "role", "id", "name", "tool_call_id") if name in event}
+    message: dict[str, Any] = {
+        name: event[name] for name in ("content", "role", "id", "name", "tool_call_id") if name in event
+    }
     for name in ("tool_calls", "parts"):
         if name in event:
             message[name] = structured(event[name])
@@ -270,18 +282,11 @@ def _numbered(attributes: dict[str, Any], section: str) -> list[Message]:
     return messages_of([messages[place] for place in sorted(messages)])
 
 
-def _adk_messages(attributes: dict[str, Any], counts: Counts) -> tuple[list[Message], list[Message]]:
+def _adk_exchange(attributes: dict[str, Any], counts: Counts) -> tuple[list[Message], list[Message]]:
     """Request and response of Google ADK, as JSON of its own objects."""
     request = mapping(_decoded(attributes.get("gcp.vertex.agent.llm_request"), counts))
     response = mapping(_decoded(attributes.get("gcp.vertex.agent.llm_response"), counts))
     return adk_asked(request), messages_of(_content(response), "assistant")
-
-
-def adk_asked(request: dict[str, Any]) -> list[Message]:
-    """The messages of an ADK request: its instruction and its contents."""
-    instruction = mapping(request.get("config")).get("system_instruction")
-    system = messages_of({"role": "system", "content": instruction}) if isinstance(instruction, str) else []
-    return system + messages_of(sequence(request.get("contents")))
 
 
 def _content(response: dict[str, Any]) -> list[Any]:
@@ -307,42 +312,5 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     return usage if usage != Usage() else None
 
 
-def _is_pydantic(attributes: dict[str, Any]) -> bool:
-    return any(name in attributes for name in ("gen_ai.agent.call.id", "model_request_parameters", "logfire.msg"))
-
-
-def _answer_tools(attributes: dict[str, Any]) -> frozenset[str] | None:
-    """The tools by which a Pydantic AI agent answers; `None` where the span is none of its."""
-    if not _is_pydantic(attributes):
-        return None
-    parameters = mapping(structured(attributes.get("model_request_parameters")))
-    tools = [mapping(tool).get("name") for tool in sequence(parameters.get("output_tools"))]
-    return frozenset(name for name in tools if isinstance(name, str))
-
-
-def _without_answer_tools(messages: list[Message], tools: frozenset[str] | None) -> list[Message]:
-    """Messages in which a structured answer is the text that it stands for, and no call."""
-    if tools is None:
-        return messages
-    kept = []
-    for message in messages:
-        parts: list[Part] = []
-        for part in message.parts:
-            if isinstance(part, (ToolCall, ToolResult)) and _is_answer(part.name, tools):
-                if isinstance(part, ToolCall):
-                    parts.append(_answer(part))
-            else:
-                parts.append(part)
-        if parts == message.parts:
-            kept.append(message)
-        elif parts:
-            kept.append(msgspec.structs.replace(message, parts=parts))
-    return kept
-
-
-def _is_answer(name: str | None, tools: frozenset[str]) -> bool:
-    return name is not None and (name in tools or _ANSWER_TOOL.fullmatch(name) is not None)
-
-
-def _answer(call: ToolCall) -> Text:
-    return as_text(call.args)
+def _is_adk(attributes: dict[str, Any]) -> bool:
+    return any(isinstance(name, str) and name.startswith("gcp.vertex.agent.") for name in attributes)

@@ -12,8 +12,8 @@ from typing import Any
 from referee.formats import openinference
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import integer, mapping, number, objects, text, type_name
-from referee.formats.genai import adk_asked
 from referee.formats.openinference import tool_message, worded
+from referee.formats.span_dialects import adk_asked
 from referee.formats.span_messages import call_of, messages_of, structured, unwrapped
 from referee.formats.span_records import SpanRecord
 from referee.formats.spans import MADE_ID, Kind, Span, nanoseconds

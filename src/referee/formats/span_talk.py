@@ -86,7 +86,7 @@ class Talk:
         self._main = main
         self._heard = False
         self._places: dict[Any, list[int]] = {}
-        self._by_id: dict[str, deque[Slot]] = {}
+        self._by_id: dict[str, list[Slot]] = {}
         self._by_name: dict[tuple[str, ...], deque[Slot]] = {}
 
     def hear(
@@ -127,6 +127,7 @@ class Talk:
         if not self._heard and (asked or answered):
             self._heard = True
             self.opening = len(self.rows)
+            self._settle()
         slots: list[Slot] = []
         for message in answered:
             row = self.add(message, speaker=speaker, path=path)
@@ -154,7 +155,7 @@ class Talk:
 
     def take(self, call: ToolCall) -> Slot | None:
         """The place of a call to which a tool's span belongs: by its id, else by name and arguments, else by name."""
-        if call.id and (slot := _first_free(self._by_id.get(call.id))):
+        if call.id and (slot := self.take_id(call.id)):
             return slot
         for key in _names(call):
             if slot := _first_free(self._by_name.get(key), unless_id=call.id):
@@ -162,12 +163,24 @@ class Talk:
         return None
 
     def take_id(self, call_id: str) -> Slot | None:
-        """The place of the call with this id."""
-        return _first_free(self._by_id.get(call_id))
+        """The place of the call with this id; of several the latest."""
+        slots = self._by_id.get(call_id, [])
+        while slots:
+            slot = slots.pop()
+            if not slot.taken:
+                slot.taken = True
+                return slot
+        return None
 
     def _hear_system(self, message: Message) -> None:
         if message not in self.system[-_REMEMBERED:]:
             self.system.append(message)
+
+    def _settle(self) -> None:
+        """Take the calls of earlier turns, which have their results: no span of this trace belongs to them."""
+        for row in self.rows:
+            for result in row.results:
+                _ = (result.id and self.take_id(result.id)) or _first_free(self._by_name.get((result.name or "",)))
 
     def _complete(self, row: Row, message: Message, place: int) -> None:
         """Give a row that only a tool's span told of the other parts of its message."""
@@ -190,7 +203,7 @@ class Talk:
         """Make a call's place known to the spans of tools."""
         call = slot.call
         if call.id:
-            self._by_id.setdefault(call.id, deque()).append(slot)
+            self._by_id.setdefault(call.id, []).append(slot)
         for key in _names(call):
             self._by_name.setdefault(key, deque()).append(slot)
 
@@ -204,8 +217,8 @@ class Talk:
             at = bisect_left(places, start)
             if at < len(places):
                 found.append(places[at])
-            elif len(places) == 1 and key[0] in ("call id", "result id"):  # results may come in another order
-                found.append(places[0])
+            elif key[0] == "result id" and places[-1] > self._places.get(("call id", key[1]), [-1])[-1]:
+                found.append(places[-1])  # the results of one answer may come in another order
         if found:
             return min(found)
         if start < len(self.rows) and message.role == "assistant":

@@ -22,9 +22,9 @@ DEEPEST = 100
 #: How the id of a span starts that has none in the source.
 MADE_ID = "#"
 
-#: What a span stands for. A `processor` works on the talk from outside (guardrail, retriever, evaluator); `other` is
-#: no span of an agent.
-Kind: TypeAlias = Literal["agent", "model", "tool", "handoff", "workflow", "processor", "other"]
+#: What a span stands for. A `processor` works on the talk from outside (guardrail, retriever, evaluator); a `mark` only
+#: repeats what others tell; `other` is no span of an agent.
+Kind: TypeAlias = Literal["agent", "model", "tool", "handoff", "workflow", "processor", "mark", "other"]
 
 
 class Span(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -41,8 +41,8 @@ def trajectory(
         children = below.pop(node.order, [])[::-1]
         home = homes[node.order]
         siblings = tops if home is None else below.setdefault(home, [])
-        if node.span.kind == "other" and len(children) < 2 and (not children or node.parent is None):
-            if not children:
+        if _is_no_step(node, children):
+            if not children and node.span.kind == "other":
                 increase(counts.dropped, f"span of {node.span.source or 'no agent'}")
             siblings += children
             continue
@@ -52,6 +52,11 @@ def trajectory(
         siblings.append(_step(node, slot.call if slot else node.span.tool, children))
     steps = tops[::-1]
     return Trajectory(steps=steps, total_duration_ms=_duration(nodes)) if steps else None
+
+
+def _is_no_step(node: Node, children: list[Step]) -> bool:
+    """Whether a span is none of an agent's and holds nothing together: there are no steps in it, or one at the top."""
+    return node.span.kind in ("mark", "other") and (not children or (len(children) == 1 and node.parent is None))
 
 
 def _homes(nodes: list[Node], counts: Counts) -> list[int | None]:
