@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -588,6 +590,29 @@ def test_a_plan_over_many_calls() -> None:
     names = ["a", "b", "c"] * 400
     assert checks.tool_plan([{"any_order": ["a", "b"]}] * 50 + ["c"]).run_sync(named(*names)).score == 1
     assert checks.tool_plan([{"any_order": ["a", "b"]}] * 50 + ["d"]).run_sync(named(*names)).score == 0
+
+
+def test_optional_steps_that_were_not_taken_are_no_part_of_the_diff() -> None:
+    plan = checks.tool_plan(["a", {"optional": "b"}, {"optional": {"any_order": ["c", "d"]}}, "e"], extra="forbid")
+    for names in (["a", "e", "x"], ["a", "b", "e", "x"], ["a", "c", "d", "e", "x"]):
+        score = plan.run_sync(named(*names))
+        assert changes(score) == [*(("matched", name) for name in names[:-1]), ("extra", "x")]
+        assert [line.place for line in score.analyze_step_result.lines[:-1]] == list(range(len(names) - 1))
+
+
+# The documentation
+
+
+def test_the_page_shows_what_its_snippets_print(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "tool-calls.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for code in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        exec(compile(code, "tool-calls.md", "exec"), names)
+    printed = capsys.readouterr().out
+    shown = re.findall(r"^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 2
+    for text in shown:
+        assert text in printed
 
 
 # As plain data

@@ -192,13 +192,17 @@ def _diff_of_calls(
 def _diff_of_plan(run: Run, plan: Plan, extra: Extra) -> ToolCallDiff:
     comparison = Comparison()
     relation = Relation(plan.slots, run.tool_calls, comparison)
-    pairs = fulfilling_pairs(plan, relation, extra)
-    order = (
-        nearest_order(plan, relation)
-        if pairs is None
-        else [slot for slot, _ in sorted(pairs, key=lambda pair: pair[1])]
-    )
+    fulfilling = fulfilling_pairs(plan, relation, extra)
+    if fulfilling is None:
+        order = nearest_order(plan, relation, extra)
+    else:
+        order = [slot for slot, _ in sorted(fulfilling, key=lambda pair: pair[1])]
     aligned = Relation([plan.slots[slot] for slot in order], run.tool_calls, comparison)
+    called = {place for place, _ in aligned.pairs("subsequence", extra)}
+    # An optional step that was not taken is no part of the diff.
+    taken = [slot for place, slot in enumerate(aligned.slots) if slot.required or place in called]
+    if len(taken) < len(aligned.slots):
+        aligned = Relation(taken, run.tool_calls, comparison)
     return Aligner(
         aligned,
         aligned.pairs("subsequence", extra),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from referee.display import shown
 from referee.errors import OptionError
@@ -183,29 +183,41 @@ def _covered(relation: Relation, alternative: list[int], required: int, start: i
     return pairs if len(pairs) == end - start else None
 
 
-def nearest_order(plan: Plan, relation: Relation) -> list[int]:
+class _Attempt(NamedTuple):
+    """What one alternative of a step makes of the calls from `start`."""
+
+    alternative: list[int]
+    places: dict[int, int]
+    missing: int
+    start: int
+    end: int
+
+    def cost(self, extra: Extra) -> tuple[int, int, int]:
+        """Few missing calls, then few calls without a slot where that matters, then an early end."""
+        surplus = self.end - self.start - 2 * len(self.places) if extra == "forbid" else 0
+        return self.missing, surplus, self.end
+
+
+def nearest_order(plan: Plan, relation: Relation, extra: Extra) -> list[int]:
     """For a plan that is not fulfilled: slots in an order that the plan allows and that is near the calls.
 
-    Each step takes an alternative that ends early, or else the one that misses the fewest calls; its slots stand in
-    the order of the calls they find. Aligning the calls with this order shows what is wrong.
+    Each step takes the alternative that costs least; its slots stand in the order of the calls they find. Aligning the
+    calls with this order shows what is wrong.
     """
     order: list[int] = []
     start = 0
     for step in plan.steps:
         attempts = [_attempt(plan, relation, alternative, start) for alternative in step]
-        _, end, places, alternative = min(attempts, key=lambda attempt: attempt[:2])
-        order += sorted(alternative, key=lambda slot: (places.get(slot, len(relation.calls)), slot))
-        start = end
+        best = min(attempts, key=lambda attempt: attempt.cost(extra))
+        order += sorted(best.alternative, key=lambda slot: (best.places.get(slot, len(relation.calls)), slot))
+        start = best.end
     return order
 
 
-def _attempt(
-    plan: Plan, relation: Relation, alternative: list[int], start: int
-) -> tuple[int, int, dict[int, int], list[int]]:
-    """How many required slots an alternative misses, where it ends, and which calls its slots find."""
+def _attempt(plan: Plan, relation: Relation, alternative: list[int], start: int) -> _Attempt:
     required = plan.required(alternative)
     earliest = _earliest(relation, required, start)
     if earliest is not None:
-        return 0, earliest[0], dict(earliest[1]), alternative
+        return _Attempt(alternative, dict(earliest[1]), 0, start, earliest[0])
     places = dict(_filled(relation, required, start, len(relation.calls)))
-    return len(required) - len(places), start, places, alternative
+    return _Attempt(alternative, places, len(required) - len(places), start, start)
