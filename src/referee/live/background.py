@@ -77,12 +77,6 @@ class Background:
             lane.stop()
         self._writer.stop(timeout)
 
-    def kill(self) -> None:
-        """End child processes in the middle of their work."""
-        for lane in self._distinct_lanes():
-            if isinstance(lane, ProcessLane):
-                lane.kill()
-
     def forget(self) -> None:
         """Let go of what belongs to the parent process: called in a forked child."""
         for lane in self._distinct_lanes():

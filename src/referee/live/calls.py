@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from referee.errors import OptionError
 from referee.live.recording import NO_INPUT
-from referee.live.request import Request, current_request
+from referee.live.requests import Request, current_request
 from referee.live.submission import entity_of
 from referee.telemetry import current_operation
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from referee.execution import step_error
 from referee.live import wire
-from referee.live.tasks import SCORING
+from referee.live.steps import LOADING, SCORING
 from referee.loading import load_scorer
 from referee.pipeline import Scorer
 from referee.runs import Run
@@ -31,14 +31,13 @@ def main() -> None:
 
 
 def serve(requests: int, replies: int, specs: Mapping[str, Any]) -> None:
-    """Answer each request, a scorer's name and a run, with a score."""
+    """Say that the scorers are loaded, then answer each request, a scorer's name and a run, with a score."""
     received: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
     threading.Thread(target=_read, args=(requests, received), daemon=True).start()
-    scorers: dict[str, Scorer[Any, Any] | StepError] = {}
+    scorers = {name: _load(spec) for name, spec in specs.items()}
+    wire.send(replies, b"")
     while True:
         name, frame = received.get()
-        if name not in scorers:
-            scorers[name] = _load(specs[name])
         wire.send(replies, _answer(scorers[name], frame))
 
 
@@ -63,7 +62,7 @@ def _load(spec: Any) -> Scorer[Any, Any] | StepError:
     try:
         return load_scorer(spec)
     except Exception as error:
-        return step_error("load_scorer", error)
+        return step_error(LOADING, error)
 
 
 def _answer(scorer: Scorer[Any, Any] | StepError, frame: bytes) -> bytes:

@@ -6,11 +6,10 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any, Protocol
 
 from referee.evaluate.threads import DeadlineError, within
-from referee.live.tasks import Desk, ScoringError, Task
+from referee.live.tasks import Desk, ScoringError, Task, TaskQueue
 from referee.loops import submit_coroutine
 from referee.runs import Run
 from referee.scores import Score, StepError
@@ -31,7 +30,7 @@ class Lane(Protocol):
         ...
 
     def stop(self) -> None:
-        """End the lane's threads once what was put is done. Does not wait."""
+        """End the lane's threads and processes, and leave what was not begun. Does not wait."""
         ...
 
     def forget(self) -> None:
@@ -59,7 +58,7 @@ class ThreadLane:
     def __init__(self, name: str, desk: Desk) -> None:
         self._name = name
         self._desk = desk
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._tasks = TaskQueue()
         self._lock = threading.Lock()
         self._hanging = 0
         self._working: _Work | None = None
@@ -79,8 +78,8 @@ class ThreadLane:
             self._start()
 
     def stop(self) -> None:
-        """End the thread once what was put is done."""
-        self._tasks.put(None)
+        """End the thread after the task at hand."""
+        self._tasks.end()
 
     def forget(self) -> None:
         """Nothing of this lane outlives a fork."""
@@ -97,7 +96,7 @@ class ThreadLane:
             return True
 
     def _loop(self) -> None:
-        while (task := self._tasks.get()) is not None:
+        for task in self._tasks:
             work = _Work(task, time.monotonic() + self._desk.timeout)
             self._working = work
             with self._desk.observed(task):
@@ -145,7 +144,7 @@ class LoopLane:
 
     def __init__(self, name: str, desk: Desk, concurrency: int) -> None:
         self._desk = desk
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._tasks = TaskQueue()
         self._slots = threading.Semaphore(concurrency)
         start_thread(name, self._loop)
 
@@ -157,14 +156,14 @@ class LoopLane:
         """The loop keeps the time itself."""
 
     def stop(self) -> None:
-        """End the thread once what was put has begun."""
-        self._tasks.put(None)
+        """End the thread; what has begun goes on."""
+        self._tasks.end()
 
     def forget(self) -> None:
         """Nothing of this lane outlives a fork."""
 
     def _loop(self) -> None:
-        while (task := self._tasks.get()) is not None:
+        for task in self._tasks:
             run = task.submission.read()
             if isinstance(run, StepError):
                 self._desk.finish(task, task.failed(run))

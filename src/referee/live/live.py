@@ -18,7 +18,7 @@ from referee.live.counts import Counts, Drop
 from referee.live.filters import Facts
 from referee.live.ledger import Ledger, Outcome
 from referee.live.recording import NO_INPUT
-from referee.live.request import Request, current_request
+from referee.live.requests import Request, current_request
 from referee.live.submission import Submission, entity_of
 from referee.live.writer import ScoreStore
 from referee.runs import Run
@@ -279,8 +279,6 @@ class Live:
         with self._starting:
             background, self._background = self._background, None
         if background is not None:
-            if not finished:
-                background.kill()
             background.stop(_LAST_WRITE)
         if self._own_store is not None:
             self._own_store.close()

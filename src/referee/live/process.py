@@ -8,14 +8,17 @@ import subprocess
 import sys
 import threading
 import time
-from queue import SimpleQueue
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from referee.live import wire
 from referee.live.lanes import start_thread, too_long
-from referee.live.tasks import Desk, ScoringError, Task
+from referee.live.tasks import Desk, ScoringError, Task, TaskQueue
 from referee.scores import Score, StepError
 
+#: Seconds that a child may take to start, with the packages that scorers load.
+_TO_START = 60.0
 #: The child looks for modules where this process does, also where that was changed after the start.
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from referee.live.child import main; main()"
 
@@ -34,7 +37,7 @@ class ProcessLane:
     def __init__(self, name: str, specs: dict[str, Any], desk: Desk) -> None:
         self._specs = specs
         self._desk = desk
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._tasks = TaskQueue()
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._deadline: float | None = None
@@ -54,11 +57,8 @@ class ProcessLane:
             self._child.kill()
 
     def stop(self) -> None:
-        """End the thread and its child once what was put is done."""
-        self._tasks.put(None)
-
-    def kill(self) -> None:
-        """End the child now."""
+        """End the thread and its child, in the middle of its work if need be."""
+        self._tasks.end()
         with self._lock:
             if self._child is not None:
                 self._child.kill()
@@ -71,7 +71,7 @@ class ProcessLane:
             _close_pipes(child)
 
     def _loop(self) -> None:
-        while (task := self._tasks.get()) is not None:
+        for task in self._tasks:
             with self._desk.observed(task):
                 score = self._score(task)
             self._desk.finish(task, score)
@@ -88,20 +88,27 @@ class ProcessLane:
             return task.failed(error)
 
     def _ask(self, name: str, frame: bytes) -> bytes:
-        self._deadline = time.monotonic() + self._desk.timeout
         try:
             requests, replies = self._pipes()
-            wire.send(requests, name.encode())
-            wire.send(requests, frame)
-            reply = wire.receive(replies)
+            with self._within(self._desk.timeout):
+                wire.send(requests, name.encode())
+                wire.send(requests, frame)
+                reply = wire.receive(replies)
         except OSError:
             reply = None
-        finally:
-            with self._lock:
-                self._deadline = None
         if reply is None:
             raise self._ended()
         return reply
+
+    @contextmanager
+    def _within(self, seconds: float) -> Iterator[None]:
+        """Have the child killed when this takes longer."""
+        self._deadline = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deadline = None
 
     def _pipes(self) -> tuple[int, int]:
         """The pipes to and from a child that lives."""
@@ -126,7 +133,10 @@ class ProcessLane:
         with self._lock:
             self._child, self._killed = child, False
         assert child.stdin is not None
-        wire.send(child.stdin.fileno(), wire.encode(self._specs))
+        assert child.stdout is not None
+        with self._within(max(self._desk.timeout, _TO_START)):
+            wire.send(child.stdin.fileno(), wire.encode(self._specs))
+            wire.receive(child.stdout.fileno())  # it says that it has loaded the scorers
         return child
 
     def _ended(self) -> ScoringError:

@@ -56,7 +56,7 @@ def _answer(output: Any) -> Run:
         return Run(output=[Message("assistant", [Text(output)])])
     if isinstance(output, Message):
         return Run(output=[output])
-    if isinstance(output, list) and output and all(isinstance(entry, Message) for entry in output):
+    if _are_messages(output):
         return _last_turn(output)
     if detect_format(as_record(output)) is not None:
         return to_run(output, turns="last")
@@ -78,10 +78,21 @@ def _is_data(value: Any) -> bool:
 
 def _asked(given: Any) -> Run:
     """The question as a run without output."""
-    if isinstance(given, Mapping) and detect_format(as_record(given)) is not None:
+    if isinstance(given, (str, Message)) or _are_messages(given):
+        return _last_turn(input_messages(given))
+    if detect_format(as_record(given)) is not None:
         run = to_run(given, turns="last")
-        return run if not run.output else msgspec.structs.replace(run, output=[])
-    return _last_turn(input_messages(given))
+        return msgspec.structs.replace(run, output=[]) if run.output else run
+    if not _is_data(given):
+        raise ReadError(
+            f"the agent was given a {type(given).__name__}, which is no text or messages: give scored(input=...), "
+            "the name of the parameter with the user's input, or None"
+        )
+    return _last_turn(input_messages(plain(given)))
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, Message) for entry in value)
 
 
 def _last_turn(messages: list[Message]) -> Run:

@@ -13,11 +13,10 @@ from referee.execution import step_error
 from referee.live import wire
 from referee.live.filters import Facts
 from referee.live.recording import NO_INPUT, recorded_run
+from referee.live.steps import READING
 from referee.runs import Run
 from referee.scores import StepError
 
-#: The step of a scorer's error when there is no run to score.
-READING = "read_run"
 #: How deep lists and objects are copied when they are handed over: the list of messages, and each message.
 _COPIED_LEVELS = 3
 

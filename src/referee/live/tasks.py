@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 import msgspec
@@ -11,12 +13,10 @@ import msgspec
 from referee.errors import RefereeError
 from referee.execution import outcome
 from referee.live.bindings import Binding
+from referee.live.steps import SCORING
 from referee.live.submission import Submission
 from referee.runs import Run
 from referee.scores import Score, StepError
-
-#: The step of an error that is not the scorer's own doing: it took too long, or its process ended.
-SCORING = "scoring"
 
 
 class ScoringError(RefereeError):
@@ -50,6 +50,29 @@ class Task:
         return msgspec.structs.replace(
             score, run_id=self.submission.id, scorer_id=scorer.id, scorer_version=scorer.version
         )
+
+
+class TaskQueue:
+    """The tasks of one lane, in order. `for task in queue` waits for them, until the queue is ended."""
+
+    __slots__ = ("_ended", "_tasks")
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._ended = False
+
+    def put(self, task: Task) -> None:
+        """Add a task. Never waits."""
+        self._tasks.put(task)
+
+    def end(self) -> None:
+        """End the waiting; tasks that are still there are left."""
+        self._ended = True
+        self._tasks.put(None)
+
+    def __iter__(self) -> Iterator[Task]:
+        while (task := self._tasks.get()) is not None and not self._ended:
+            yield task
 
 
 class Finished(msgspec.Struct, frozen=True):

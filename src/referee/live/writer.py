@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -79,12 +80,14 @@ class Writer:
             self._thread.join(timeout)
 
     def _loop(self) -> None:
-        stopped = False
+        stopped, told = False, time.monotonic()
         while not stopped:
             batch, stopped = self._next_batch()
             if batch:
                 self._settle(batch)
-            self._tell_drops()
+            if stopped or time.monotonic() >= told + _TICK:
+                told = time.monotonic()
+                self._tell_drops()
 
     def _next_batch(self) -> tuple[list[Finished], bool]:
         """What is there, at most a batch; and whether it is the end. Waits one tick for the first."""
