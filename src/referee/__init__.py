@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from referee import checks, scorers
+    from referee.comparison import compare
     from referee.errors import (
         InvalidScoreError,
         JudgeError,
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
         ReadError,
         RefereeError,
         ScoreCheckError,
+    )
+    from referee.evaluate import (
+        CommandTarget,
+        Hooks,
+        HttpTarget,
+        RecordedRuns,
+        Report,
+        read_report,
+        run_evals,
+        run_evals_sync,
     )
     from referee.filtering import filter_run
     from referee.formats import read_runs, to_run
@@ -35,7 +46,10 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOME = {
+    "CommandTarget": "evaluate",
     "File": "messages",
+    "Hooks": "evaluate",
+    "HttpTarget": "evaluate",
     "InvalidScoreError": "errors",
     "Item": "items",
     "Judge": "judge",
@@ -48,7 +62,9 @@ _HOME = {
     "PromptStep": "steps",
     "ReadError": "errors",
     "Reasoning": "messages",
+    "RecordedRuns": "evaluate",
     "RefereeError": "errors",
+    "Report": "evaluate",
     "Results": "steps",
     "Run": "runs",
     "Score": "scores",
@@ -62,12 +78,16 @@ _HOME = {
     "Turn": "items",
     "Usage": "runs",
     "as_scorer": "pipeline",
+    "compare": "comparison",
     "create_scorer": "pipeline",
     "extract_trajectory": "trajectories",
     "filter_run": "filtering",
     "load_scorer": "loading",
     "not_scorable": "steps",
+    "read_report": "evaluate",
     "read_runs": "formats",
+    "run_evals": "evaluate",
+    "run_evals_sync": "evaluate",
     "to_run": "formats",
 }
 _SUBPACKAGES = ("checks", "scorers")
@@ -75,7 +95,10 @@ _SUBPACKAGES = ("checks", "scorers")
 __version__ = "0.1.0"
 
 __all__ = [
+    "CommandTarget",
     "File",
+    "Hooks",
+    "HttpTarget",
     "InvalidScoreError",
     "Item",
     "Judge",
@@ -88,7 +111,9 @@ __all__ = [
     "PromptStep",
     "ReadError",
     "Reasoning",
+    "RecordedRuns",
     "RefereeError",
+    "Report",
     "Results",
     "Run",
     "Score",
@@ -103,12 +128,16 @@ __all__ = [
     "Usage",
     "as_scorer",
     "checks",
+    "compare",
     "create_scorer",
     "extract_trajectory",
     "filter_run",
     "load_scorer",
     "not_scorable",
+    "read_report",
     "read_runs",
+    "run_evals",
+    "run_evals_sync",
     "scorers",
     "to_run",
 ]

@@ -7,9 +7,13 @@ from referee.evaluate.hooks import Hooks
 from referee.evaluate.mocks import MockedToolError, ToolMocks
 from referee.evaluate.report import Report, SideBySide, read_report
 from referee.evaluate.targets import RecordedRuns, Target, as_target
+from referee.evaluate.targets.command import CommandTarget
+from referee.evaluate.targets.http import HttpTarget
 
 __all__ = [
+    "CommandTarget",
     "Hooks",
+    "HttpTarget",
     "MockedToolError",
     "RecordedRuns",
     "Report",

@@ -32,7 +32,7 @@ def input_messages(given: Any) -> list[Message]:
         ('user', '{"city":"Ghent"}')
     """
     if isinstance(given, str):
-        return [Message("user", [Text(given)])]
+        return [Message("user", [Text(str.__str__(given))])]
     if isinstance(given, Message):
         return [given]
     if isinstance(given, list) and given and all(isinstance(entry, Message) for entry in given):
@@ -72,7 +72,8 @@ def answer_run(answer: Any, call: Call) -> Run:
     if answer is None:
         raise AnswerError("the target gave nothing (None); it gives text, messages or a Run")
     if isinstance(answer, str):
-        return _asked(Run(output=[Message("assistant", [Text(answer)])]), call)
+        # A subclass of str, as LangChain's parsers give, is no plain text to an encoder.
+        return _asked(Run(output=[Message("assistant", [Text(str.__str__(answer))])]), call)
     if isinstance(answer, Message):
         answer = [answer]
     if isinstance(answer, (list, tuple)) and all(isinstance(entry, Message) for entry in answer):

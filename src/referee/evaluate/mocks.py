@@ -54,6 +54,13 @@ class ToolMocks:
             raise MockedToolError(str(result[_ERROR]))
         return result
 
+    def result_or_error(self, name: str, args: Any = None) -> Any:
+        """The result of a call as an agent's framework takes it: a failure as `{"error": message}`."""
+        try:
+            return self(name, args)
+        except MockedToolError as error:
+            return {"error": str(error)}
+
 
 def mocks_of(item: Item, unmocked: Unmocked) -> ToolMocks | None:
     """The item's mocks; `None` when its tools run as they are."""

@@ -1,0 +1,122 @@
+"""A program as a target: one JSON object on its standard input, JSON on its standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from referee.errors import OptionError, RefereeError
+from referee.evaluate.targets.chat import chat_messages
+from referee.evaluate.targets.target import Call
+from referee.jsonvalue import decode
+
+
+class CommandTargetError(RefereeError):
+    """The program could not be started, failed, or wrote something that is no JSON."""
+
+
+class CommandTarget:
+    """A program that is started once per turn. No shell is involved, and data never becomes part of the command.
+
+    It reads one object from its standard input: `input` as the item gives it, `messages` and `history` as OpenAI chat
+    messages, `thread_id`, `item_id`, `repeat`, `context` and `options`. It writes JSON: a text, a list of messages, or
+    a run with `output`.
+
+    Args:
+        command: The program and its arguments, as a list or as one line in the shell's quoting.
+        env: Variables added to the environment.
+        cwd: The folder it runs in.
+
+    Raises:
+        OptionError: The command is empty or its quotes don't match.
+    """
+
+    mocks_tools = False
+    converses = True
+
+    def __init__(
+        self, command: str | Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> None:
+        try:
+            self.command = shlex.split(command) if isinstance(command, str) else list(map(str, command))
+        except ValueError as error:
+            raise OptionError(f"the command {command!r}: {error}") from None
+        if not self.command:
+            raise OptionError("the command is empty")
+        self.env = dict(env or {})
+        self.cwd = cwd
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """Any options that are JSON.
+
+        Raises:
+            OptionError: They are not.
+        """
+        try:
+            json.dumps(dict(options))
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"options of a command must be JSON: {error}") from None
+
+    async def answer(self, call: Call) -> Any:
+        """Run the program and give what it wrote."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**os.environ, **self.env},
+                cwd=self.cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CommandTargetError(f"{self.command[0]} can't be started: {error.strerror}") from None
+        try:
+            written, complaint = await process.communicate(_question(call))
+        except BaseException:
+            _kill(process)
+            raise
+        if process.returncode:
+            last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
+            raise CommandTargetError(
+                f"{self.command[0]} ended with {process.returncode}" + (f": {last}" if last else "")
+            )
+        try:
+            return decode(written)
+        except (msgspec.DecodeError, UnicodeError):
+            shown = " ".join(written[:2000].decode("utf-8", "replace").split())[:200]
+            raise CommandTargetError(f"{self.command[0]} wrote no JSON: {shown!r}") from None
+
+
+def _question(call: Call) -> bytes:
+    return msgspec.json.encode(
+        {
+            "input": call.input,
+            "messages": chat_messages(call.messages),
+            "history": chat_messages(call.thread.messages),
+            "thread_id": call.thread.id,
+            "item_id": call.item.id,
+            "repeat": call.repeat,
+            "context": call.item.context,
+            "options": dict(call.options),
+        },
+        enc_hook=repr,
+    )
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """End the program and what it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
