@@ -8,8 +8,8 @@ from statistics import NormalDist
 from referee.errors import OptionError
 
 _NORMAL = NormalDist()
-#: From so many degrees of freedom on, five terms of the expansion in 1/df are exact to the last digits.
-_LARGE = 2000
+#: From so many degrees of freedom on, five terms of the expansion in 1/df are exact to 1e-11.
+_LARGE = 500
 
 
 def normal_quantile(p: float) -> float:
@@ -25,7 +25,7 @@ def normal_quantile(p: float) -> float:
 def t_quantile(p: float, df: int) -> float:
     """The value that Student's t with `df` degrees of freedom stays below with probability `p`.
 
-    Up to 2,000 degrees of freedom the distribution function is summed exactly (Abramowitz and Stegun, "Handbook of
+    Up to 500 degrees of freedom the distribution function is summed exactly (Abramowitz and Stegun, "Handbook of
     Mathematical Functions", 26.7.3 and 26.7.4) and inverted by Newton's method; above, the expansion of the quantile
     in powers of 1/df is used (26.7.5).
 

@@ -16,7 +16,7 @@ OUTCOMES: tuple[Outcome, ...] = ("error", "not_scorable", "failed", "passed", "u
 
 #: A histogram has this many bins between the ends of the range, and one for each end.
 INNER_BINS = 20
-LOWEST_BIN, HIGHEST_BIN = 0, INNER_BINS + 1
+LOWEST_BIN, FIRST_INNER_BIN, HIGHEST_BIN = 0, 1, INNER_BINS + 1
 ERROR_BIN, NOT_SCORABLE_BIN = -2, -1
 
 

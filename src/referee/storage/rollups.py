@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete
 
 from referee.storage.bulk import insert_for
 from referee.storage.outcomes import ERROR_BIN, NOT_SCORABLE_BIN, OUTCOMES, bin_of, edges
-from referee.storage.schema import rollups
+from referee.storage.schema import ALL_DAYS, rollups
 
 DAY_MS = 86_400_000
 
 _FAILED = OUTCOMES.index("failed")
 _PASSED = OUTCOMES.index("passed")
 _ERROR = OUTCOMES.index("error")
+_KEY = ("day", "scorer", "experiment", "turn", "bin")
+#: The values of `_KEY`.
+_Key = tuple[int, int, int, int, int]
 _COUNTED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
 
 
@@ -35,13 +36,14 @@ class Changes:
     """How a transaction changes the rollups; applied once, at its end."""
 
     def __init__(self) -> None:
-        self._cells: dict[tuple[int, int, int, int], _Cell] = {}
+        self._cells: dict[_Key, _Cell] = {}
         self._edges: dict[tuple[float, float], list[float]] = {}
 
     def add(
         self,
         experiment: int,
         scorer: int,
+        turn: int,
         at: int,
         outcome: int,
         value: float | None,
@@ -57,7 +59,7 @@ class Changes:
             if found is None:
                 found = self._edges[range] = edges(*range)
             place = bin_of(value, found)
-        key = (experiment, scorer, at // DAY_MS, place)
+        key = (at // DAY_MS, scorer, experiment, turn, place)
         cell = self._cells.get(key)
         if cell is None:
             cell = self._cells[key] = _Cell()
@@ -73,27 +75,25 @@ class Changes:
 
     def apply(self, connection: Connection) -> None:
         """Write the changes. In the order of the key, so that two writers never wait for each other in a circle."""
-        rows = [
-            {"experiment": key[0], "scorer": key[1], "day": key[2], "bin": key[3], **msgspec.structs.asdict(cell)}
-            for key, cell in sorted(self._cells.items())
-        ]
-        if not rows:
+        if not self._cells:
             return
-        statement = insert_for(connection, rollups)
+        insert = insert_for(connection, rollups)
         connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["experiment", "scorer", "day", "bin"],
-                set_={name: rollups.c[name] + statement.excluded[name] for name in _COUNTED},
+            insert.on_conflict_do_update(
+                index_elements=_KEY, set_={name: rollups.c[name] + insert.excluded[name] for name in _COUNTED}
             ),
-            rows,
+            [
+                {**dict(zip(_KEY, key)), **msgspec.structs.asdict(cell)}
+                for key, cell in [*sorted(self._of_all_days().items()), *sorted(self._cells.items())]
+            ],
         )
         if any(cell.scores < 0 for cell in self._cells.values()):
-            connection.execute(delete(rollups).where(rollups.c.scores <= 0))
+            connection.execute(delete(rollups).where(rollups.c.scores <= 0, rollups.c.tokens == 0, rollups.c.cost == 0))
 
-
-def stored_cells(connection: Connection) -> dict[tuple[int, int, int, int], tuple[int, int, int]]:
-    """The rollups by key: scores, failed and passed. For `referee db check`."""
-    rows: Iterable[tuple[int, ...]] = connection.execute(
-        select(*(rollups.c[name] for name in ("experiment", "scorer", "day", "bin", "scores", "failed", "passed")))
-    ).tuples()
-    return {(row[0], row[1], row[2], row[3]): (row[4], row[5], row[6]) for row in rows}
+    def _of_all_days(self) -> dict[_Key, _Cell]:
+        found: dict[_Key, _Cell] = {}
+        for (_, *rest), cell in self._cells.items():
+            whole = found.setdefault((ALL_DAYS, *rest), _Cell())  # type: ignore[arg-type]
+            for name in _COUNTED:
+                setattr(whole, name, getattr(whole, name) + getattr(cell, name))
+        return found

@@ -42,6 +42,7 @@ class _Stored(NamedTuple):
 
 _STORED = (runs.c.id, *_KEY, runs.c.digest, runs.c.error, runs.c.at)
 _COLUMNS = tuple(runs.c.keys())
+_CONTENT_COLUMNS = ("run", "body", "extra")
 
 
 def write_runs(connection: Connection, records: Sequence[ScoredRun], experiment: int, kind: str) -> list[RunKey]:
@@ -174,10 +175,13 @@ def _find(connection: Connection, places: Sequence[_Place], experiment: int) -> 
 
 
 def _insert_contents(connection: Connection, new: Sequence[tuple[int, ScoredRun]]) -> None:
-    bodies = [(number, codec.encode(record.run)) for number, record in new]
-    insert_rows(connection, run_contents, ("run", "body"), bodies)
+    insert_rows(connection, run_contents, _CONTENT_COLUMNS, [_content(number, record) for number, record in new])
     tags = [(codec.name(tag), number) for number, record in new for tag in sorted(set(record.tags))]
     insert_rows(connection, run_tags, ("tag", "run"), tags)
+
+
+def _content(number: int, record: ScoredRun) -> tuple[int, str, str | None]:
+    return number, codec.encode(record.run), None if record.extra is None else codec.encode(record.extra)
 
 
 def _replace_failures(
@@ -207,6 +211,8 @@ def _replace_failures(
     )
     written = insert_for(connection, run_contents)
     connection.execute(
-        written.on_conflict_do_update(index_elements=["run"], set_={"body": written.excluded.body}),
-        [{"run": number, "body": codec.encode(record.run)} for number, (_, record) in sorted(better.items())],
+        written.on_conflict_do_update(
+            index_elements=["run"], set_={"body": written.excluded.body, "extra": written.excluded.extra}
+        ),
+        [dict(zip(_CONTENT_COLUMNS, _content(number, record))) for number, (_, record) in sorted(better.items())],
     )

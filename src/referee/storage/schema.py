@@ -1,8 +1,8 @@
 """The tables, as the newest migration leaves them.
 
 `scores` is narrow, so that scans and indexes stay small; what a person reads of a score lies in `score_details`, and a
-run's messages in `run_contents`. `rollups` are kept at write: counts and sums per experiment, scorer version, day and
-bin, from which every histogram, trend and count is answered. The hot tables have no foreign keys: PostgreSQL would
+run's messages in `run_contents`. `rollups` are kept at write: counts and sums per experiment, scorer version, turn, day
+and bin, from which every histogram, trend and count is answered. The hot tables have no foreign keys: PostgreSQL would
 check each with a query per row. `referee db check` looks for what they would have caught.
 
 Times are milliseconds since 1970, UTC.
@@ -24,7 +24,12 @@ from sqlalchemy import (
 )
 
 #: The newest migration.
-HEAD = "0001"
+HEAD = "0002"
+
+#: The turn of a score of the whole run.
+WHOLE_RUN = -1
+#: The day of a rollup of all days.
+ALL_DAYS = -1
 
 metadata = MetaData()
 
@@ -39,6 +44,28 @@ experiments = Table(
     Column("key", Text, nullable=False, unique=True),
     Column("kind", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("name", Text, nullable=False, server_default=""),
+    Column("target", Text),
+    Column("status", Text),
+    Column("verdict", Text),
+    Column("plan", Text),
+    Column("dataset", BigInteger),
+    Column("dataset_version", Integer),
+    Column("finished_at", BigInteger),
+    Index("experiments_of_dataset", "dataset", "created_at"),
+    Index("experiments_at", "created_at", "id"),
+)
+
+#: What happened to an experiment, in order.
+experiment_events = Table(
+    "experiment_events",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("experiment", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("details", Text),
+    Index("experiment_events_of", "experiment", "id"),
 )
 
 #: A scorer's id in one version.
@@ -94,6 +121,7 @@ run_contents = Table(
     metadata,
     Column("run", Key, primary_key=True, autoincrement=False),
     Column("body", Text, nullable=False),
+    Column("extra", Text),
 )
 
 run_tags = Table(
@@ -104,7 +132,7 @@ run_tags = Table(
     Index("run_tags_run", "run"),
 )
 
-#: `turn` is -1 for the score of the whole run; `at` is the run's.
+#: `turn` is `WHOLE_RUN` or the turn's index; `at` is the run's.
 scores = Table(
     "scores",
     metadata,
@@ -120,7 +148,8 @@ scores = Table(
     Index("scores_at", "at", "id"),
     Index("scores_of_experiment", "experiment", "scorer", "outcome", "at", "id"),
     Index("scores_of_scorer", "scorer", "outcome", "at", "id"),
-    Index("scores_by_value", "scorer", "value", "id"),
+    Index("scores_of_experiment_by_value", "experiment", "scorer", "value", "id"),
+    Index("scores_by_value", "scorer", "value", "id", "outcome", "experiment"),
     sqlite_autoincrement=True,
 )
 
@@ -132,13 +161,15 @@ score_details = Table(
     Column("body", Text),
 )
 
-#: Counts and sums of scores; `bin` is a histogram's bin or an outcome without a number (see `outcomes.bin_of`).
+#: Counts and sums of scores by day, and once more for all days together (`ALL_DAYS`); `bin` is a histogram's bin or an
+#: outcome without a number (see `outcomes.bin_of`).
 rollups = Table(
     "rollups",
     metadata,
-    Column("experiment", BigInteger, primary_key=True, autoincrement=False),
-    Column("scorer", BigInteger, primary_key=True, autoincrement=False),
     Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("scorer", BigInteger, primary_key=True, autoincrement=False),
+    Column("experiment", BigInteger, primary_key=True, autoincrement=False),
+    Column("turn", Integer, primary_key=True, autoincrement=False),
     Column("bin", SmallInteger, primary_key=True, autoincrement=False),
     Column("scores", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
@@ -148,4 +179,5 @@ rollups = Table(
     Column("tokens", BigInteger, nullable=False),
     Column("cost", Float, nullable=False),
     Index("rollups_of_scorer", "scorer", "day"),
+    Index("rollups_of_experiment", "experiment", "day"),
 )

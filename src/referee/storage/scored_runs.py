@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -30,6 +30,7 @@ class ScoredRun(msgspec.Struct, frozen=True, kw_only=True):
         item: The item's id; the run's own id when empty.
         repeat: Which repetition of the item, from 0.
         tags: The item's tags.
+        extra: Anything else to keep with the run, as plain data.
         error: Why there is no run: the target's failure, as one line.
         bounds: By scorer id, what a score has to hold. A score of a scorer without bounds neither passes nor fails,
             unless it is a check, which passes at 1.
@@ -41,6 +42,7 @@ class ScoredRun(msgspec.Struct, frozen=True, kw_only=True):
     item: str = ""
     repeat: int = 0
     tags: list[str] = []
+    extra: Any = None
     error: str | None = None
     bounds: Mapping[str, Bounds] = {}
 

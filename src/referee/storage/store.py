@@ -12,6 +12,7 @@ from referee.storage.database import Database
 from referee.storage.experiments import ensure_experiment
 from referee.storage.registry import Registry
 from referee.storage.scored_runs import RECORDED, Kind, ScoredRun
+from referee.storage.scores import Scores
 from referee.storage.writing import Written, write_records
 
 #: How many records go into one transaction.
@@ -26,6 +27,9 @@ class Store:
 
     Args:
         url: A file's path, `sqlite:///path`, or `postgresql://user:password@host/name`.
+
+    Attributes:
+        scores: Questions about scores.
 
     Raises:
         OptionError: The address is none.
@@ -47,6 +51,7 @@ class Store:
     def __init__(self, url: str | Path) -> None:
         self.database = Database(url)
         self._registry = Registry(self.database)
+        self.scores = Scores(self.database)
 
     def __enter__(self) -> Store:
         return self

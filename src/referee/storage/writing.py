@@ -20,7 +20,7 @@ from referee.storage.outcomes import OUTCOMES, outcome_of
 from referee.storage.registry import Registry
 from referee.storage.rollups import Changes
 from referee.storage.runs_writing import RunKey, write_runs
-from referee.storage.schema import score_details, scores
+from referee.storage.schema import WHOLE_RUN, score_details, scores
 from referee.storage.scored_runs import ScoredRun
 
 _ERROR = OUTCOMES.index("error")
@@ -90,8 +90,6 @@ class _Stored(NamedTuple):
 
 #: Run, turn and scorer.
 _Key = tuple[int, int, int]
-#: The turn of a score of the whole run.
-_WHOLE_RUN = -1
 
 
 def write_records(
@@ -129,7 +127,7 @@ def _drafts(records: Sequence[ScoredRun], places: Sequence[RunKey], registry: Re
 
 
 def _scores_of(record: ScoredRun) -> Iterator[tuple[int, Score]]:
-    yield from ((_WHOLE_RUN, score) for score in record.scores)
+    yield from ((WHOLE_RUN, score) for score in record.scores)
     for turn, scores_of_turn in record.turn_scores.items():
         yield from ((turn, score) for score in scores_of_turn)
 
@@ -161,7 +159,7 @@ def _replace(connection: Connection, better: dict[int, _Draft], experiment: int,
     if not better:
         return
     for draft in better.values():
-        changes.add(experiment, draft.scorer, draft.at, _ERROR, None, draft.score.range, sign=-1)
+        changes.add(experiment, draft.scorer, draft.turn, draft.at, _ERROR, None, draft.score.range, sign=-1)
         _count(changes, draft, experiment)
     connection.execute(
         update(scores)
@@ -180,7 +178,7 @@ def _replace(connection: Connection, better: dict[int, _Draft], experiment: int,
 
 
 def _count(changes: Changes, draft: _Draft, experiment: int) -> None:
-    cell = changes.add(experiment, draft.scorer, draft.at, draft.outcome, draft.value, draft.score.range)
+    cell = changes.add(experiment, draft.scorer, draft.turn, draft.at, draft.outcome, draft.value, draft.score.range)
     if draft.score.judge:
         for usage in draft.score.judge.values():
             cell.tokens += usage.input_tokens + usage.output_tokens

@@ -86,7 +86,8 @@ def upgrade() -> None:
     op.create_index("scores_at", "scores", ["at", "id"])
     op.create_index("scores_of_experiment", "scores", ["experiment", "scorer", "outcome", "at", "id"])
     op.create_index("scores_of_scorer", "scores", ["scorer", "outcome", "at", "id"])
-    op.create_index("scores_by_value", "scores", ["scorer", "value", "id"])
+    op.create_index("scores_of_experiment_by_value", "scores", ["experiment", "scorer", "value", "id"])
+    op.create_index("scores_by_value", "scores", ["scorer", "value", "id", "outcome", "experiment"])
     op.create_table(
         "score_details",
         sa.Column("score", Key, primary_key=True, autoincrement=False),
@@ -95,9 +96,10 @@ def upgrade() -> None:
     )
     op.create_table(
         "rollups",
-        sa.Column("experiment", sa.BigInteger, primary_key=True, autoincrement=False),
-        sa.Column("scorer", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("scorer", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("experiment", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("turn", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("bin", sa.SmallInteger, primary_key=True, autoincrement=False),
         sa.Column("scores", sa.BigInteger, nullable=False),
         sa.Column("failed", sa.BigInteger, nullable=False),
@@ -108,3 +110,4 @@ def upgrade() -> None:
         sa.Column("cost", sa.Float, nullable=False),
     )
     op.create_index("rollups_of_scorer", "rollups", ["scorer", "day"])
+    op.create_index("rollups_of_experiment", "rollups", ["experiment", "day"])
