@@ -200,6 +200,24 @@ def test_matchers(matcher: Any, expected: Any, actual: Any, fits: bool) -> None:
         assert difference.rule
 
 
+@pytest.mark.parametrize(
+    ("entry", "score"),
+    [
+        ({"name": "t", "args": None}, 1),
+        ({"name": "t", "args": {"p": (1, 2)}}, 1),
+        ({"name": "t", "args": {"p": [2, 1]}}, 0),
+        ({"name": "t", "allowed_args": {"p": [[1, 2], [2, 1]]}}, 1),
+        ("t", 1),
+    ],
+)
+def test_every_form_of_an_entry_in_the_run_and_in_the_check(entry: Any, score: float) -> None:
+    made = call("t", p=[1, 2])
+    for others in (0, 1):
+        run = run_with(*[made] * (1 + others), expected_tool_calls=[entry])
+        assert checks.tool_calls([entry]).run_sync(run).score == score
+        assert checks.tool_calls().run_sync(run).score == score
+
+
 def test_a_matcher_does_not_make_an_argument_optional() -> None:
     for expected, actual in (({"x": "a"}, {}), ({}, {"x": "a"})):
         assert score_with(expected, actual, matchers={"x": "ignore_case"}).score == 0
@@ -450,6 +468,8 @@ def nested(levels: int) -> dict[str, Any]:
 @pytest.mark.parametrize("levels", [51, 2_000, 100_000])
 def test_deeply_nested_arguments_are_an_error(levels: int) -> None:
     hostile = ToolCall("t", nested(levels), state="error")
+    one = checks.tool_calls([{"name": "t", "args": nested(3)}]).run_sync(run_with(hostile))
+    assert one.status == "error"
     run = run_with(hostile, hostile)
     for scorer in (
         checks.tool_calls([{"name": "t", "args": nested(3)}]),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from referee.expectations import ExpectedCall
 from referee.expectations.comparison import Comparison
 from referee.expectations.paths import find, parse_path
-from referee.jsonvalue import equal
+from referee.jsonvalue import equal, key
 from referee.messages import ToolCall
 
 NAMES = st.sampled_from(["a", "b", "odd.name", 'q"[0]', "", " "])
@@ -27,6 +27,12 @@ def at(value: Any, path: str) -> Any:
     [(where, found)] = find(value, parse_path(path))
     assert where == path
     return found
+
+
+@given(values, values)
+def test_keys_are_equal_where_values_are(left: Any, right: Any) -> None:
+    assert (key(left) == key(right)) == equal(left, right)
+    assert hash(key(left)) == hash(key(left))
 
 
 @given(arguments, arguments)

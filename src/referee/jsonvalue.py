@@ -42,6 +42,25 @@ def _same_kinds(left: Any, right: Any) -> bool:
     return (left is True or left is False) == (right is True or right is False)
 
 
+def key(value: Any) -> Any:
+    """A hashable value for a JSON value: two keys are equal exactly when the values are (`equal`).
+
+    Raises:
+        RecursionError: The value is nested deeper than Python's recursion limit.
+
+    Example:
+        >>> key({"a": 20, "b": [1]}) == key({"b": [1.0], "a": 20}), key([True]) == key([1])
+        (True, False)
+    """
+    if isinstance(value, dict):
+        return "object", frozenset([(name, key(item)) for name, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return "list", tuple(map(key, value))
+    if value is True or value is False:
+        return "boolean", value
+    return value if value.__hash__ else ("text", repr(value))  # the last only for values that are no JSON
+
+
 def canonical(value: Any) -> bytes:
     """The value as JSON with sorted keys and no white space: equal values of one shape give equal bytes.
 

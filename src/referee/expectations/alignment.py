@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from referee.diffs import ArgumentDiff, CallDiff, ToolCallDiff
 from referee.expectations.calls import ExpectedCall
 from referee.expectations.comparison import Comparison, arguments_of, require_shallow
-from referee.jsonvalue import equal
+from referee.jsonvalue import equal, key
 from referee.messages import ToolCall
 from referee.pairing import longest_common_subsequence, maximum_matching
 
@@ -61,13 +61,33 @@ class Relation:
         self.calls = calls
         self.comparison = comparison
         self._rows = [0] * len(slots)
+        options = [(index, option) for index, slot in enumerate(slots) for option in slot.options]
+        if comparison.plain:
+            options = self._look_up(options)
+        self._compare(options)
+
+    def _look_up(self, options: list[tuple[int, ExpectedCall]]) -> list[tuple[int, ExpectedCall]]:
+        """Find the calls of all options that fit by equality, by their keys. Gives the other options back."""
+        found: dict[Any, int] = {}
+        for place, call in enumerate(self.calls):
+            for name in (call.name, (call.name, key(arguments_of(call)))):
+                found[name] = found.get(name, 0) | 1 << place
+        others = []
+        for index, option in options:
+            if option.allowed_args is not None:
+                others.append((index, option))
+            else:
+                name = option.name if option.any_args else (option.name, key(option.args))
+                self._rows[index] |= found.get(name, 0)
+        return others
+
+    def _compare(self, options: list[tuple[int, ExpectedCall]]) -> None:
         by_name: dict[str, list[tuple[int, ExpectedCall]]] = {}
-        for index, slot in enumerate(slots):
-            for option in slot.options:
-                by_name.setdefault(option.name, []).append((index, option))
-        for place, call in enumerate(calls):
+        for index, option in options:
+            by_name.setdefault(option.name, []).append((index, option))
+        for place, call in enumerate(self.calls):
             for index, option in by_name.get(call.name, ()):
-                if comparison.fits(option, call):
+                if self.comparison.fits(option, call):
                     self._rows[index] |= 1 << place
 
     def fits(self, slot: int, call: int) -> bool:

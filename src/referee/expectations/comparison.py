@@ -13,7 +13,7 @@ from referee.errors import ReadError
 from referee.expectations.calls import MAX_DEPTH, ExpectedCall
 from referee.expectations.matchers import Matcher, Rules
 from referee.expectations.paths import EVERY, Path, below, find
-from referee.jsonvalue import deeper_than, equal
+from referee.jsonvalue import deeper_than, equal, key
 from referee.messages import ToolCall
 from referee.pairing import maximum_matching
 
@@ -108,8 +108,8 @@ class Comparison:
         if len(expected) != len(actual):
             return False
         inner = rules.below(EVERY)
-        if inner is None and _simple(expected) and _simple(actual):
-            return Counter(map(_kind_and_value, expected)) == Counter(map(_kind_and_value, actual))
+        if inner is None and self._mode == "exact":
+            return Counter(map(key, expected)) == Counter(map(key, actual))
 
         def match(left: int, right: int) -> bool:
             return next(self._values(expected[left], actual[right], "", inner), None) is None
@@ -171,12 +171,3 @@ def require_shallow(calls: Sequence[ToolCall]) -> None:
     for call in calls:
         if deeper_than(call.args, MAX_DEPTH):
             raise ReadError(f"the arguments of a call of {call.name} are nested deeper than {MAX_DEPTH} levels")
-
-
-def _simple(values: list[Any]) -> bool:
-    return all(value is None or isinstance(value, (str, int, float)) for value in values)
-
-
-def _kind_and_value(value: Any) -> tuple[bool, Any]:
-    """A key that keeps booleans and numbers apart."""
-    return isinstance(value, bool), value

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from referee.diffs import CallDiff, ToolCallDiff
-from referee.expectations.calls import ExpectedCall
-from referee.expectations.comparison import Comparison
+from referee.errors import OptionError, ReadError
+from referee.expectations.calls import read_expected_call
+from referee.expectations.comparison import Comparison, require_shallow
 from referee.jsonvalue import equal
 from referee.messages import ToolCall
 
@@ -40,11 +41,12 @@ def diff_in_place(entries: Any, calls: Sequence[ToolCall]) -> ToolCallDiff | Non
             if equal(entry["args"], args):
                 lines.append(CallDiff("matched", call.name, place, place, [entry], args))
                 continue
+            require_shallow([call])
+            differences = list(_PLAIN.differences(read_expected_call(entry), call))
             changed += 1
-            if changed > 1:
+            if changed > 1 or not differences:  # none: the entry says the same in another form, such as a tuple
                 return None
-            differences = list(_PLAIN.differences(ExpectedCall(call.name, entry["args"]), call))
             lines.append(CallDiff("changed", call.name, place, place, [entry], args, differences))
-    except (TypeError, KeyError, RecursionError):  # an entry of another form, or one nested too deeply
+    except (TypeError, KeyError, OptionError, ReadError, RecursionError):  # the long way says what is wrong
         return None
     return ToolCallDiff(lines, len(entries), len(entries) - changed, len(calls))
