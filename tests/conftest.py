@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+IN_CI = bool(os.environ.get("CI"))
 
 # No deadline: speed is measured in benchmarks, never in a test. In CI the same examples run every time.
 settings.register_profile(
     "referee",
     deadline=None,
-    derandomize=bool(os.environ.get("CI")),
+    derandomize=IN_CI,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
 settings.load_profile("referee")
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
+
+def _never_skipped(report: Report) -> Report:
+    """In CI a check that did not run has failed."""
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and in CI every check must run: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return _never_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    return _never_skipped((yield))
