@@ -620,6 +620,14 @@ def test_optional_steps_that_were_not_taken_are_no_part_of_the_diff() -> None:
         assert [line.place for line in score.analyze_step_result.lines[:-1]] == list(range(len(names) - 1))
 
 
+def test_names_of_arguments_are_kept_in_the_shape_of_the_reference() -> None:
+    score = checks.tool_calls([{"name": "t", "args": {"user_id": 1}}]).run_sync(run_with(call("t", user_id={"a_b": 2})))
+    [line] = score.to_mastra()["analyzeStepResult"]["lines"]
+    assert line["expected"] == [{"name": "t", "args": {"user_id": 1}}]
+    assert line["args"] == {"user_id": {"a_b": 2}}
+    assert line["arguments"] == [{"path": "user_id", "change": "changed", "expected": 1, "actual": {"a_b": 2}}]
+
+
 # The documentation
 
 

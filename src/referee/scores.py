@@ -159,7 +159,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         plain.pop("range", None)
         plain.pop("lower_is_better", None)
         return {
-            _camel(key): _camel_keys(value) if key.endswith("_step_result") else value
+            _camel(key): _camel_fields(getattr(self, key), value) if key.endswith("_step_result") else value
             for key, value in plain.items()
             if value not in (None, "")
         }
@@ -190,6 +190,18 @@ def _problem(score: Score, low: float | None, high: float | None) -> str | None:
 def _camel(name: str) -> str:
     head, *rest = name.split("_")
     return head + "".join(word.title() for word in rest)
+
+
+def _camel_fields(value: Any, plain: Any, inside: bool = False) -> Any:
+    """The plain form of a step result in camelCase: the fields of structs, and objects that are no part of a struct.
+
+    An object inside a struct is data, such as the arguments of a call, and stays as it is.
+    """
+    if isinstance(value, msgspec.Struct):
+        return {_camel(name): _camel_fields(getattr(value, name), item, True) for name, item in plain.items()}
+    if isinstance(value, (list, tuple)):
+        return [_camel_fields(one, item, inside) for one, item in zip(value, plain, strict=True)]
+    return plain if inside else _camel_keys(plain)
 
 
 def _camel_keys(value: Any) -> Any:
