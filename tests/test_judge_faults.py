@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -76,10 +79,6 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
 }
 #: Faults without a reply to keep.
 NO_REPLY = ("closed", "hang", "drip")
-#: Faults that a scorer's replies can't have: they concern lists of verdicts.
-LISTS_ONLY = ("wrong-enum", "too-few", "too-many", "unknown-id")
-#: Faults that pass after waiting; others must not be sent again.
-SENT_AGAIN = ("429", "500", "invalid-json", "no-choices", *NO_REPLY)
 RETRIES = 1
 TIMEOUT = 0.15
 LONGEST = 12.0
@@ -105,7 +104,14 @@ def judged(endpoint: FaultEndpoint, fault: str, factory: str, **options: Any) ->
     return score
 
 
-@pytest.mark.parametrize("factory", JUDGED)
+#: The whole table for one scorer is quick; for all of them it takes a while.
+FACTORIES = [
+    pytest.param(factory, marks=() if factory == "create_faithfulness_scorer" else pytest.mark.system)
+    for factory in JUDGED
+]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
 @pytest.mark.parametrize("fault", OUTCOMES)
 def test_fault(endpoint: FaultEndpoint, fault: str, factory: str) -> None:
     status, error_class, words = OUTCOMES[fault]
@@ -183,6 +189,23 @@ def test_nobody_listens() -> None:
     score = scorers.create_rubric_scorer(judge, criteria="Is polite.").run_sync(museum_run())
     assert score.error is not None
     assert "can't be reached" in score.error.message
+
+
+def test_connections_are_closed_at_the_end_of_the_program(endpoint: FaultEndpoint) -> None:
+    program = f"""
+import asyncio, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from judge_answers import museum_run
+from referee import scorers
+from referee.judge import Judge
+judge = Judge("ok", base_url={endpoint.base_url!r})
+scorer = scorers.create_rubric_scorer(judge, criteria="Is polite.")
+assert asyncio.run(scorer.run(museum_run())).score == 1.0
+assert scorer.run_sync(museum_run()).score == 1.0
+"""
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_one_judge_works_in_several_loops(endpoint: FaultEndpoint) -> None:

@@ -20,6 +20,7 @@ T = TypeVar("T")
 _MOST_FALSE_STARTS = 100
 #: The least probability that all the words asked for must have together for a choice to mean anything.
 _LEAST_PROBABILITY = 0.05
+_DECODER = json.JSONDecoder()
 _OBJECT_START = re.compile(r"\{\s*[\"{\[]")
 #: Strings (so that braces in them do not count) and braces.
 _BRACES = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
@@ -82,11 +83,10 @@ def _object(reply: Reply, kind: Any) -> Any:
 
 def _objects(text: str) -> Iterator[str]:
     """The JSON objects in a text that stand in no other one, be it broken."""
-    decoder = json.JSONDecoder()
     start, false_starts = text.find("{"), 0
     while start >= 0 and false_starts < _MOST_FALSE_STARTS:
         try:
-            _, end = decoder.raw_decode(text, start)
+            _, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
             false_starts += 1
             end = _end_of_broken(text, start)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import os
+import threading
 import weakref
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from referee.errors import MissingExtraError
 
@@ -19,7 +20,7 @@ _CLOSING = 1.0
 
 
 class Sessions:
-    """Gives the running event loop its own HTTP session, and closes it when that loop ends.
+    """Gives the running event loop its own HTTP session, and closes it when the loop or this object ends.
 
     A session works on one loop only, but a judge is used from several: the caller's, and the one behind synchronous
     calls.
@@ -33,35 +34,31 @@ class Sessions:
             import aiohttp  # noqa: F401
         except ImportError:
             raise MissingExtraError("a judge over HTTP", package="aiohttp", extra="judge") from None
-        self._open: weakref.WeakKeyDictionary[
-            asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]
-        ] = weakref.WeakKeyDictionary()
-        atexit.register(_close_at_exit, weakref.ref(self))
+        self._open: dict[asyncio.AbstractEventLoop, tuple[ClientSession, weakref.finalize[Any, Sessions]]] = {}
 
     async def session(self) -> ClientSession:
         """The running loop's session."""
         loop = asyncio.get_running_loop()
         known = self._open.get(loop)
-        if known is None or known[0].closed:
-            # A loop closes its asynchronous generators when it ends (`asyncio.run`), and with this one the session.
-            generator = _session()
-            known = self._open[loop] = (await anext(generator), generator)
-        return known[0]
+        if known is not None and not known[0].closed:
+            return known[0]
+        self._forget_ended_loops()
+        # A loop closes its asynchronous generators when it ends (`asyncio.run`), and with this one the session.
+        generator = _session()
+        session = await anext(generator)
+        self._open[loop] = (session, weakref.finalize(self, _close, loop, generator))
+        return session
 
     async def close(self) -> None:
         """Close the running loop's session."""
         known = self._open.pop(asyncio.get_running_loop(), None)
         if known is not None:
-            await known[1].aclose()
+            known[1].detach()
+            await known[0].close()
 
-    def close_others(self) -> None:
-        """Close the sessions of loops that run in other threads."""
-        for loop, (_, generator) in list(self._open.items()):
-            if loop.is_running():
-                try:
-                    asyncio.run_coroutine_threadsafe(generator.aclose(), loop).result(_CLOSING)
-                except (TimeoutError, RuntimeError):
-                    continue
+    def _forget_ended_loops(self) -> None:
+        for loop in [loop for loop in self._open if loop.is_closed()]:
+            self._open.pop(loop)[1].detach()
 
 
 async def _session() -> AsyncGenerator[ClientSession]:
@@ -77,7 +74,15 @@ async def _session() -> AsyncGenerator[ClientSession]:
         yield session
 
 
-def _close_at_exit(sessions: weakref.ref[Sessions]) -> None:
-    alive = sessions()
-    if alive is not None:
-        alive.close_others()
+def _close(loop: asyncio.AbstractEventLoop, generator: AsyncGenerator[ClientSession]) -> None:
+    """Close a session from outside its loop: when its owner is gone, or when the program ends."""
+    if not loop.is_running():
+        return
+    closing = asyncio.run_coroutine_threadsafe(_closed(generator), loop)
+    if not threading.main_thread().is_alive():  # the program ends, and with it the loop's thread: wait
+        with suppress(TimeoutError):
+            closing.result(_CLOSING)
+
+
+async def _closed(generator: AsyncGenerator[ClientSession]) -> None:
+    await generator.aclose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -259,7 +260,12 @@ def tool_results(run: Run) -> list[str]:
 
 def as_text(value: Any) -> str:
     """A JSON value as text: a string as it is, anything else as JSON."""
-    return value if isinstance(value, str) else canonical(value).decode()
+    if isinstance(value, str):
+        return value
+    try:
+        return canonical(value).decode()
+    except (UnicodeEncodeError, TypeError):  # a lone surrogate, or a value that is no JSON
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def transcript(messages: Iterable[Message], call_ids: Iterable[str] = (), *, most_result: int = 600) -> str:
