@@ -646,20 +646,13 @@ def test_recorded_runs_are_scored_without_an_agent() -> None:
     by_target = run_evals_sync(target=RecordedRuns(runs), gates=[SUNNY])
     for report in (by_data, by_target):
         assert [result.item_id for result in report.results] == ["sunny", "rainy"]
-        assert [result.run for result in report.results] == [*map(_with_thread, runs, report.results)]
+        assert [result.run for result in report.results] == runs
         assert report.verdict == "failed"
     missing = evaluate(target=RecordedRuns(runs), data=[{"id": "other", "input": "x"}], gates=[SUNNY])
     assert missing.results[0].error is not None
     assert missing.results[0].error.error_class == "NoRecordedRunError"
     with pytest.raises(OptionError, match="no metadata field"):
         RecordedRuns(runs, item="task")
-
-
-def _with_thread(run: Run, result: ItemResult) -> Any:
-    import msgspec
-
-    assert result.run is not None
-    return msgspec.structs.replace(run, thread_id=result.run.thread_id, duration_ms=result.run.duration_ms)
 
 
 def test_recorded_repeats_may_differ_in_number() -> None:

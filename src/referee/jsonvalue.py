@@ -7,6 +7,7 @@ value (20 equals 20.0), a boolean never equals a number, a string never equals a
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import msgspec
@@ -72,8 +73,12 @@ def canonical(value: Any) -> bytes:
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of the canonical text, as 64 hexadecimal digits."""
-    return hashlib.sha256(_canonical(value)).hexdigest()
+    """SHA-256 of the canonical text, as 64 hexadecimal digits. Text may hold halves of surrogate pairs."""
+    try:
+        text = _canonical(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest()
 
 
 def deeper_than(value: Any, levels: int) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from referee.evaluate.answers import answer_run, expecting, input_messages, whole_run
 from referee.evaluate.mocks import ToolMocks
+from referee.evaluate.targets.recorded import RecordedRuns
 from referee.evaluate.targets.target import Call, Target, Thread
 from referee.evaluate.threads import DeadlineError, within
 from referee.execution import step_error
@@ -62,6 +63,7 @@ class Conversation:
         time_limit: str,
     ) -> None:
         self.target = target
+        self.is_recorded = isinstance(target, RecordedRuns)  # then neither time nor thread is ours to fill in
         self.item = item
         self.repeat = repeat
         self.thread = Thread(thread_id)
@@ -89,7 +91,7 @@ class Conversation:
             if played.error is not None:
                 return played
         run = expecting(whole_run(played.turns), self.item)
-        played.run = msgspec.structs.replace(run, thread_id=run.thread_id or self.thread.id)
+        played.run = run if self.is_recorded else _with_thread(run, self.thread.id)
         return played
 
     async def _turn(self, given: Any) -> Run:
@@ -99,7 +101,13 @@ class Conversation:
         duration = (perf_counter() - started) * 1000
         run = expecting(answer_run(answer, call), self.item)
         self.thread.messages += [*call.messages, *run.output]
-        return run if run.duration_ms is not None else msgspec.structs.replace(run, duration_ms=duration)
+        if self.is_recorded or run.duration_ms is not None:
+            return run
+        return msgspec.structs.replace(run, duration_ms=duration)
+
+
+def _with_thread(run: Run, thread_id: str) -> Run:
+    return run if run.thread_id else msgspec.structs.replace(run, thread_id=thread_id)
 
 
 def _is_cancelled() -> bool:
