@@ -218,6 +218,21 @@ class Scorer(Generic[P, A]):
             raise OptionError(f"scorer {self.id}: repeats must be a whole number of at least 1, not {repeats!r}")
         return self._with(repeats=repeats)
 
+    def judged_by(self, judge: Asker) -> Scorer[P, A]:
+        """The same scorer asking this judge in every step, also where it has another one of its own."""
+        steps = {
+            name: PromptStep(step.source, returns=step.returns, description=step.description)
+            if isinstance(step, PromptStep)
+            else step
+            for name, step in self.steps.items()
+        }
+        return self._with(judge=judge, steps=steps)
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether a step asks a judge."""
+        return any(isinstance(step, PromptStep) or step.asks_judge for step in self.steps.values())
+
     @property
     def needs_judge(self) -> bool:
         """Whether a step asks a judge and neither the step nor the scorer has one of its own."""

@@ -7,13 +7,27 @@ from functools import lru_cache
 from referee.judge.budget import Budget
 from referee.judge.cache import Cache
 from referee.judge.clients import model_settings
+from referee.judge.estimates import Estimate, estimate
 from referee.judge.exchange import Reply, Request, Transport
 from referee.judge.judge import Judge
 from referee.judge.limits import Limits
 from referee.judge.prices import Price
 from referee.judge.scripted import ScriptedModel
 
-__all__ = ["Budget", "Cache", "Judge", "Limits", "Price", "Reply", "Request", "ScriptedModel", "Transport", "judge_for"]
+__all__ = [
+    "Budget",
+    "Cache",
+    "Estimate",
+    "Judge",
+    "Limits",
+    "Price",
+    "Reply",
+    "Request",
+    "ScriptedModel",
+    "Transport",
+    "estimate",
+    "judge_for",
+]
 
 
 def judge_for(model: str | None) -> Judge:
