@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from referee.errors import ReadError
 from referee.formats.conversation import Conversation
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import integer, mapping, objects, sequence, text, total, type_name
@@ -70,7 +71,13 @@ def _get(record: dict[str, Any], name: str) -> Any:
 
 
 def decode(record: Any, turns: Turns = "all") -> Decoded:
-    """Read a session, or the cases of an eval set; each case is one conversation."""
+    """Read a session, or the cases of an eval set; each case is one conversation.
+
+    Raises:
+        ReadError: It is neither.
+    """
+    if not detect(record):
+        raise ReadError("is no session and no eval set of Google ADK")
     if isinstance(record, list) and not _is_old_case(record[0] if record else None):
         return _case([_invocation_of_old(turn) for turn in record], {}, turns)
     if isinstance(record, list):

@@ -36,7 +36,13 @@ def detect(record: Any) -> bool:
 
 
 def decode(record: Any, turns: Turns = "all") -> Decoded:
-    """Read a log, or one sample as `records` gives it: `{eval, sample}`."""
+    """Read a log, or one sample as `records` gives it: `{eval, sample}`.
+
+    Raises:
+        ReadError: It is neither.
+    """
+    if not detect(record):
+        raise ReadError("is no log of Inspect")
     header = mapping(record.get("eval"))
     samples = [record["sample"]] if "sample" in record else sequence(record.get("samples"))
     decoded = Decoded([], Counts())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from referee.errors import ReadError
 from referee.formats import openinference
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import integer, mapping, number, objects, text, type_name
@@ -65,9 +66,13 @@ def decode(record: Any, turns: Turns = "all") -> Decoded:
             increase(counts.dropped, type_name(item))
         elif isinstance(item.get("observations"), list):
             spans += _trace_spans(item, counts)
-        else:
+        elif _is_observation(item):
             loose.append(item)
+        else:
+            increase(counts.dropped, "object that is no observation")
     spans += [_span(item, counts) for item in _once(loose)]
+    if not spans:
+        raise ReadError("holds no observations")
     return decode_spans(spans, turns, counts)
 
 

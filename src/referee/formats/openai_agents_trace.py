@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from referee.errors import ReadError
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import mapping, objects, text, type_name
 from referee.formats.openinference import handoff_call
@@ -66,6 +67,8 @@ def decode(record: Any, turns: Turns = "all") -> Decoded:
             increase(counts.dropped, type_name(item))
         elif item.get("object") == _TRACE:
             groups[trace_id] = item
+        elif not _is_item(item):
+            increase(counts.dropped, "object that is no span")
         else:
             spans.append(_span(item, trace_id, len(spans), counts))
     for span in spans:
@@ -73,6 +76,8 @@ def decode(record: Any, turns: Turns = "all") -> Decoded:
         if trace is not None:
             span.thread_id = text(trace, "group_id")
             span.metadata = {"workflow_name": trace["workflow_name"], **mapping(trace.get("metadata"))}
+    if not spans:
+        raise ReadError("holds no spans")
     return decode_spans(spans, turns, counts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from referee.errors import ReadError
 from referee.formats import genai
 from referee.formats.conversation import arguments
 from referee.formats.decoded import Counts, Decoded, Turns
@@ -60,9 +61,15 @@ def _has_kind(attributes: Any) -> bool:
 
 
 def decode(record: Any, turns: Turns = "all") -> Decoded:
-    """Read a list of spans or OTLP exports; each trace becomes a run. Spans of other vocabularies may stand among them."""
+    """Read a list of spans or OTLP exports; each trace becomes a run. Spans of other vocabularies may stand among them.
+
+    Raises:
+        ReadError: There is no span.
+    """
     counts = Counts()
     spans = [interpret(span, counts) for span in read_spans(record, counts)]
+    if not spans:
+        raise ReadError("holds no spans")
     return decode_spans(spans, turns, counts)
 
 

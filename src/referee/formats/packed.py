@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import shutil
 import tempfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any, cast
 
 #: Ends of names that say how a file is packed.
@@ -39,16 +42,17 @@ def unpacked(raw: IO[bytes]) -> io.BufferedReader:
     return cast("io.BufferedReader", stream)
 
 
-def seekable(stream: IO[bytes]) -> IO[bytes]:
+@contextmanager
+def seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
     """The stream at its start, or a temporary copy of it where it can't be read back and forth."""
     if type(getattr(stream, "raw", None)) is io.FileIO and stream.seekable():
         stream.seek(0)
-        return stream
-    copy = cast("IO[bytes]", tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - it is the caller's
-    while piece := stream.read(_BUFFER):
-        copy.write(piece)
-    copy.seek(0)
-    return copy
+        yield stream
+        return
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as copy:
+        shutil.copyfileobj(stream, copy, _BUFFER)
+        copy.seek(0)
+        yield cast("IO[bytes]", copy)
 
 
 class _Gzip(io.RawIOBase):

@@ -73,6 +73,7 @@ class RunReader:
         self._source = source
         suffixes = _SUFFIXES + _TABLE_SUFFIXES if self._reads_tables else _SUFFIXES
         self._paths = _paths(source, suffixes) if isinstance(source, (str, Path)) and source != "-" else None
+        self._likely: Format | None = None
         self.counts = Counts()
         self.errors: list[ReadError] = []
         self.error_count = 0
@@ -111,7 +112,7 @@ class RunReader:
         if self._paths is not None:
             for path in self._paths:
                 try:
-                    with path.open("rb") as stream:
+                    with path.open("rb", buffering=1 << 20) as stream:
                         yield from self._stream(stream, str(path))
                 except OSError as error:
                     self._fail(ReadError(f"can't be read: {error.strerror or error}", source=str(path)))
@@ -153,10 +154,17 @@ class RunReader:
         if stream.peek(2).startswith(_UTF16):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
-        found = container.records(seekable(stream) if container.NAME == _ZIPPED else stream)
+        if container.NAME != _ZIPPED:
+            yield from self._found(container, stream, source)
+            return
+        with seekable(stream) as whole:
+            yield from self._found(container, whole, source)
+
+    def _found(self, container: Any, whole: IO[bytes], source: str) -> Iterator[Decoded]:
+        records = container.records(whole)
         while True:
             try:
-                place, record = next(found)
+                place, record = next(records)
             except StopIteration:
                 return
             except ReadError as error:
@@ -220,7 +228,8 @@ class RunReader:
         """A line's record and its format; `_TAKEN` when it can't be read, or waits for the rest of its trace."""
         try:
             record = parse_json(line)
-            chosen = self._format or gathering.reader_of(record) or detect_format(record)
+            chosen = self._format or gathering.reader_of(record) or detect_format(record, self._likely)
+            self._likely = chosen
             pieces = getattr(chosen, "pieces", None)
             if chosen is None or pieces is None:
                 return record, chosen

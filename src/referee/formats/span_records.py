@@ -92,6 +92,8 @@ def read_spans(record: Any, counts: Counts) -> Iterator[SpanRecord]:
     for number, (trace_id, raw) in enumerate(pieces(record)):
         if not isinstance(raw, dict):
             increase(counts.dropped, type_name(raw))
+        elif not isinstance(raw.get("attributes"), (dict, list)) and not _trace_id(raw):
+            increase(counts.dropped, "object that is no span")
         else:
             yield _read(raw, trace_id, number)
 
