@@ -192,12 +192,13 @@ class Conversation:
         return Decoded([with_id(Run(**fields))], self.counts)
 
     def _cut(self, turns: Turns, fields: dict[str, Any]) -> list[Run]:
-        system = [message for message in self.messages if message.role == "system"]
-        talk = [message for message in self.messages if message.role != "system"] if system else self.messages
-        if system:
-            fields = {**fields, "system": [*fields.get("system", ()), *system]}
+        talk = self.messages
+        if any(message.role == "system" for message in talk):
+            system = [message for message in talk if message.role == "system"]
+            talk = [message for message in talk if message.role != "system"]
+            fields["system"] = [*fields.get("system", ()), *system]
         if self.warnings:
-            fields = {**fields, "warnings": self.warnings}
+            fields["warnings"] = self.warnings
         history = fields.pop("history", [])
         if turns == "all":
             start = next((index for index, message in enumerate(talk) if message.role == "assistant"), len(talk))

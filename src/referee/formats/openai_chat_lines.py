@@ -82,11 +82,15 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
     if talk is None:
         return None
     fields: dict[str, Any] = {}
-    for name in ("id", "model", "ground_truth", "expected_tool_calls"):
-        value = getattr(record, name)
-        if value is not None:
-            fields[name] = value
-    if record.expected is not None and record.expected.tool_calls is not None and record.expected_tool_calls is None:
+    if record.id is not None:
+        fields["id"] = record.id
+    if record.model is not None:
+        fields["model"] = record.model
+    if record.ground_truth is not None:
+        fields["ground_truth"] = record.ground_truth
+    if record.expected_tool_calls is not None:
+        fields["expected_tool_calls"] = record.expected_tool_calls
+    elif record.expected is not None and record.expected.tool_calls is not None:
         fields["expected_tool_calls"] = [
             {"name": call.name, "args": call.arguments} for call in record.expected.tool_calls
         ]
