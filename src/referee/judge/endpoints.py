@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import msgspec
 
@@ -50,9 +51,26 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
 
     @property
+    def url(self) -> str:
+        """The address of chat completions, without a user name and password."""
+        parts = urlsplit(self.base_url)
+        place = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, place, f"{parts.path}/chat/completions", parts.query, ""))
+
+    @property
+    def authorization(self) -> str | None:
+        """The value of the header: the user name and password in the address, else the key."""
+        parts = urlsplit(self.base_url)
+        if parts.username is not None:
+            given = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            return f"Basic {b64encode(given.encode()).decode()}"
+        return f"Bearer {self.key}" if self.key else None
+
+    @property
     def secrets(self) -> list[str]:
-        """What must never be shown: the key, and a password in the address."""
-        return [secret for secret in (self.key, urlsplit(self.base_url).password) if secret]
+        """What must never be shown: the key, and a password or query in the address."""
+        parts = urlsplit(self.base_url)
+        return [secret for secret in (self.key, parts.password, parts.query) if secret]
 
 
 def find_endpoint(

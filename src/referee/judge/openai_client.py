@@ -80,10 +80,10 @@ class OpenAIClient:
         self._endpoint = endpoint
         self._price = price
         self._extra = dict(extra_body or {})
-        self._url = f"{endpoint.base_url}/chat/completions"
+        self._url = endpoint.url
         self._headers = {"Content-Type": "application/json"}
-        if endpoint.key:
-            self._headers["Authorization"] = f"Bearer {endpoint.key}"
+        if endpoint.authorization:
+            self._headers["Authorization"] = endpoint.authorization
         self._sessions = Sessions()
         # OpenAI's newer models refuse max_tokens; most other endpoints know no other name.
         self.capabilities = Capabilities(newer_names=endpoint.provider == "openai")
