@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-
 #: One encoder for all values: `json.dumps` with options makes a new one each time.
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 
