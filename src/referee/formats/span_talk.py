@@ -6,7 +6,7 @@ not there before, and the answer. Spans of tools are joined to the calls in thos
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -16,20 +16,28 @@ from referee.messages import Message, Part, Role, ToolCall, ToolResult
 
 
 class Row:
-    """A message of a trace: its words and calls, the results in it, who said it, and what else is known of it."""
+    """A message of a trace: its words and calls, the results in it, who said it, and when it first showed up."""
 
-    __slots__ = ("by_tool_span", "is_answer", "main", "message", "parts", "path", "results", "slots", "speaker")
+    __slots__ = ("is_answer", "main", "message", "parts", "path", "results", "slots", "speaker", "time")
 
-    def __init__(self, message: Message, *, main: bool, speaker: str | None = None, path: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        message: Message,
+        *,
+        main: bool,
+        time: float = 0,
+        speaker: str | None = None,
+        path: tuple[str, ...] = (),
+    ) -> None:
         self.message = message
         self.results = [part for part in message.parts if isinstance(part, ToolResult)]
         self.parts: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
         self.slots = [Slot(self, index) for index, part in enumerate(self.parts) if isinstance(part, ToolCall)]
         self.main = main
+        self.time = time
         self.speaker = speaker
         self.path = path
         self.is_answer = False
-        self.by_tool_span = False
 
     @property
     def role(self) -> Role:
@@ -63,28 +71,25 @@ class Talk:
     """One conversation: the agent's own, or what goes on inside one of its tools.
 
     Args:
-        rows: The rows of the whole trace, to which this talk adds its own.
         main: Whether this is the agent's own conversation, whose words are the run's.
 
     Example:
         >>> from referee.messages import Text
         >>> question, answer = Message("user", [Text("Weather?")]), Message("assistant", [Text("Sunny.")])
         >>> later, forecast = Message("user", [Text("And tomorrow?")]), Message("assistant", [Text("Rain.")])
-        >>> talk = Talk([], main=True)
+        >>> talk = Talk(main=True)
         >>> calls = talk.hear([question], [answer])
         >>> calls = talk.hear([question, answer, later], [forecast])
         >>> [row.message.text for row in talk.rows]
         ['Weather?', 'Sunny.', 'And tomorrow?', 'Rain.']
     """
 
-    def __init__(self, rows: list[Row], *, main: bool) -> None:
+    def __init__(self, *, main: bool) -> None:
         self.rows: list[Row] = []
         self.system: list[Message] = []
-        #: How many rows stood in what the first model call was asked.
-        self.opening = 0
-        self._all = rows
+        #: The rows from before this turn, of the first model call's question.
+        self.remembered: list[Row] = []
         self._main = main
-        self._heard = False
         self._places: dict[Any, list[int]] = {}
         self._by_id: dict[str, list[Slot]] = {}
         self._by_name: dict[tuple[str, ...], deque[Slot]] = {}
@@ -94,6 +99,7 @@ class Talk:
         asked: list[Message],
         answered: list[Message],
         *,
+        time: float = 0,
         speaker: str | None = None,
         path: tuple[str, ...] = (),
     ) -> list[Slot]:
@@ -102,12 +108,14 @@ class Talk:
         Args:
             asked: The messages that the model was given.
             answered: What it answered.
+            time: When it was called.
             speaker: The agent that called it.
             path: The agents from the outermost to that one, when it is a sub-agent.
 
         Returns:
             The calls in the answer.
         """
+        first = not self.rows
         fresh = []
         place = 0
         for message in asked:
@@ -117,95 +125,64 @@ class Talk:
             found = self._find(message, place)
             if found is None:
                 fresh.append(message)
-                continue
-            row = self.rows[found]
-            if row.by_tool_span and len(message.parts) > len(row.parts):
-                self._complete(row, message, found)
-            place = max(place, found + (0 if _is_part_of(message, row) else 1))
+            else:
+                place = max(place, found + (0 if _is_part_of(message, self.rows[found]) else 1))
         for message in fresh:
-            self.add(message, speaker=speaker if message.role == "assistant" else None, path=path)
-        if not self._heard and (asked or answered):
-            self._heard = True
-            self.opening = len(self.rows)
-            self._settle()
+            self.add(message, time=time, speaker=speaker if message.role == "assistant" else None, path=path)
+        if first:
+            self._remember()
         slots: list[Slot] = []
         for message in answered:
-            row = self.add(message, speaker=speaker, path=path)
+            row = self.add(message, time=time, speaker=speaker, path=path)
             row.is_answer = True
             slots += row.slots
         return slots
 
-    def add(self, message: Message, *, speaker: str | None = None, path: tuple[str, ...] = ()) -> Row:
+    def add(self, message: Message, *, time: float = 0, speaker: str | None = None, path: tuple[str, ...] = ()) -> Row:
         """Add a message that was not there before."""
-        row = Row(message, main=self._main, speaker=speaker, path=path)
+        row = Row(message, main=self._main, time=time, speaker=speaker, path=path)
         for key in _keys(message):
             self._places.setdefault(key, []).append(len(self.rows))
         for slot in row.slots:
-            self._offer(slot)
+            call = slot.call
+            if call.id:
+                self._by_id.setdefault(call.id, []).append(slot)
+            for name in _names(call):
+                self._by_name.setdefault(name, deque()).append(slot)
         self.rows.append(row)
-        self._all.append(row)
         return row
 
-    def add_call(self, call: ToolCall, *, speaker: str | None, path: tuple[str, ...]) -> Slot:
-        """Add a call that only the span of its tool tells of."""
-        row = self.add(Message("assistant", [call]), speaker=speaker, path=path)
-        row.by_tool_span = True
-        row.slots[0].taken = True
-        return row.slots[0]
+    def _remember(self) -> None:
+        """Tell the earlier turns from this one, which begins with the last question that the first call was asked."""
+        start = len(self.rows)
+        while start and self.rows[start - 1].role != "user":
+            start -= 1
+        while start and self.rows[start - 1].role == "user":
+            start -= 1
+        if any(row.role == "assistant" for row in self.rows[:start]):
+            self.remembered = self.rows[:start]
+            for row in self.remembered:  # no span of this trace belongs to their calls
+                for slot in row.slots:
+                    slot.taken = True
 
     def take(self, call: ToolCall) -> Slot | None:
-        """The place of a call to which a tool's span belongs: by its id, else by name and arguments, else by name."""
-        if call.id and (slot := self.take_id(call.id)):
-            return slot
+        """The place of a call to which a tool's span belongs: by name and arguments, else by name. It is taken."""
         for key in _names(call):
             if slot := _first_free(self._by_name.get(key), unless_id=call.id):
                 return slot
         return None
 
     def take_id(self, call_id: str) -> Slot | None:
-        """The place of the call with this id; of several the latest."""
-        slots = self._by_id.get(call_id, [])
-        while slots:
-            slot = slots.pop()
-            if not slot.taken:
-                slot.taken = True
-                return slot
-        return None
+        """The place of the call with this id; of several the latest. It is taken."""
+        return latest_free(self._by_id.get(call_id))
+
+    def slots_by_id(self) -> dict[str, list[Slot]]:
+        """The places of the calls that have an id, in order."""
+        return self._by_id
 
     def _hear_system(self, message: Message) -> None:
         if message not in self.system[-_REMEMBERED:]:
             self.system.append(message)
-
-    def _settle(self) -> None:
-        """Take the calls of earlier turns, which have their results: no span of this trace belongs to them."""
-        for row in self.rows:
-            for result in row.results:
-                _ = (result.id and self.take_id(result.id)) or _first_free(self._by_name.get((result.name or "",)))
-
-    def _complete(self, row: Row, message: Message, place: int) -> None:
-        """Give a row that only a tool's span told of the other parts of its message."""
-        before = [part for part in message.parts if type(part) is not ToolCall]
-        row.message = message
-        row.parts[:0] = before
-        row.by_tool_span = False
-        for slot in row.slots:
-            slot.index += len(before)
-        for part in message.parts:
-            if type(part) is ToolCall and not any(key in self._places for key in _keys(Message("assistant", [part]))):
-                row.parts.append(part)
-                self._offer(Slot(row, len(row.parts) - 1))
-        for key in _keys(message):
-            places = self._places.setdefault(key, [])
-            if place not in places:
-                insort(places, place)
-
-    def _offer(self, slot: Slot) -> None:
-        """Make a call's place known to the spans of tools."""
-        call = slot.call
-        if call.id:
-            self._by_id.setdefault(call.id, []).append(slot)
-        for key in _names(call):
-            self._by_name.setdefault(key, deque()).append(slot)
 
     def _find(self, message: Message, start: int) -> int | None:
         """The row that this message repeats, at `start` or later."""
@@ -235,6 +212,25 @@ _REMEMBERED = 20
 def _names(call: ToolCall) -> tuple[tuple[str, ...], ...]:
     """What a call is found by when it has no id: first what says more."""
     return ((call.name, digest(call.args)), (call.name,))
+
+
+def latest_free(slots: list[Slot] | None) -> Slot | None:
+    """The last place that nothing was joined to; it is taken."""
+    while slots:
+        slot = slots.pop()
+        if not slot.taken:
+            slot.taken = True
+            return slot
+    return None
+
+
+def merged_by_id(talks: list[Talk]) -> dict[str, list[Slot]]:
+    """The places of the calls of several talks by their ids."""
+    merged: dict[str, list[Slot]] = {}
+    for talk in talks:
+        for call_id, slots in talk.slots_by_id().items():
+            merged.setdefault(call_id, []).extend(slots)
+    return merged
 
 
 def _first_free(slots: deque[Slot] | None, unless_id: str | None = None) -> Slot | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ from referee.formats.conversation import Conversation
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import total
 from referee.formats.span_messages import feed_results
-from referee.formats.span_talk import Row, Slot, Talk
+from referee.formats.span_talk import Row, Slot, Talk, latest_free, merged_by_id
 from referee.formats.spans import MADE_ID, Node, Span, grow, iso_time
 from referee.formats.trace_steps import trajectory
 from referee.messages import Message, Text, ToolCall
@@ -44,9 +45,10 @@ class _Trace:
         self.trace_id = trace_id
         self.nodes = nodes
         self.counts = counts
-        self.rows: list[Row] = []
-        self.main = Talk(self.rows, main=True)
+        self.main = Talk(main=True)
         self.talks: dict[int, Talk] = {}
+        #: Calls that only the spans of their tools tell of.
+        self.untold: list[Row] = []
         #: The call that each tool's span belongs to.
         self.joined: dict[int, Slot] = {}
         #: The calls in each model's answer.
@@ -54,12 +56,12 @@ class _Trace:
 
     def decoded(self, turns: Turns) -> Decoded:
         """The run, cut as `turns` says."""
-        for node in sorted(self.nodes, key=lambda node: (node.start or 0, node.order)):
+        in_time = sorted(self.nodes, key=lambda node: (node.start or 0, node.order))
+        for node in in_time:
             if node.speaks:
                 self._hear(node)
-            elif node.span.tool is not None:
-                self._join(node)
         self._add_what_only_the_top_tells()
+        self._join([node for node in in_time if node.span.tool is not None])
         talk = Conversation()
         remembered = self._feed(talk)
         self._apply_tools(talk)
@@ -74,10 +76,7 @@ class _Trace:
     def _talk(self, node: Node) -> Talk:
         if node.scope is None:
             return self.main
-        key = id(node.scope)
-        if key not in self.talks:
-            self.talks[key] = Talk(self.rows, main=False)
-        return self.talks[key]
+        return self.talks.setdefault(id(node.scope), Talk(main=False))
 
     def _path(self, node: Node) -> tuple[str, ...]:
         """The agents above, when the nearest of them is a sub-agent."""
@@ -87,40 +86,60 @@ class _Trace:
         self.answers[id(node)] = self._talk(node).hear(
             node.span.asked,
             node.span.answered,
+            time=node.start or 0,
             speaker=node.speaker,
             path=self._path(node),
         )
 
-    def _join(self, node: Node) -> None:
-        """Find the call that a tool's span belongs to; without one the span is the call."""
-        call = node.span.tool
-        assert call is not None
-        talk = self._talk(node)
-        slot = talk.take(call)
-        if slot is None and call.id:
-            others = [other for other in (self.main, *self.talks.values()) if other is not talk]
-            slot = next((found for other in others if (found := other.take_id(call.id))), None)
-        if slot is None and node.span.kind == "tool":
-            issued = msgspec.structs.replace(call, state="call", result=None, error=None, is_error=False)
-            slot = talk.add_call(issued, speaker=node.speaker, path=self._path(node))
+    def _join(self, tools: list[Node]) -> None:
+        """Find the calls that the spans of tools belong to; without one the span is the call.
+
+        Of several calls with one id the latest belongs to the latest span. Without ids, order decides.
+        """
+        elsewhere = merged_by_id([self.main, *self.talks.values()])
+        for node in reversed(tools):
+            call_id = node.span.tool.id if node.span.tool else None
+            if call_id:
+                self._keep(node, self._talk(node).take_id(call_id) or latest_free(elsewhere.get(call_id)))
+        for node in tools:
+            call = node.span.tool
+            if call is None or id(node) in self.joined:
+                continue
+            slot = self._talk(node).take(call)
+            if slot is None and node.span.kind == "tool":
+                slot = self._add_untold(node, call)
+            self._keep(node, slot)
+
+    def _keep(self, node: Node, slot: Slot | None) -> None:
         if slot is not None:
             self.joined[id(node)] = slot
+
+    def _add_untold(self, node: Node, call: ToolCall) -> Slot:
+        issued = msgspec.structs.replace(call, state="call", result=None, error=None, is_error=False)
+        row = Row(
+            Message("assistant", [issued]),
+            main=node.scope is None,
+            time=node.start or 0,
+            speaker=node.speaker,
+            path=self._path(node),
+        )
+        self.untold.append(row)
+        return row.slots[0]
 
     def _add_what_only_the_top_tells(self) -> None:
         """A question and an answer that stand in the span of the whole, and in no model call."""
         tops = [node for node in self.nodes if node.scope is None and not node.speaks and node.span.kind != "tool"]
-        said = next((node.span for node in tops if node.span.answered), None)
         given = next((node.span for node in tops if node.span.asked), None)
-        if not self.main.rows and given is not None:
-            self.main.hear(given.asked, said.answered if said else [])
-            return
-        if given is not None and not any(row.role == "user" for row in self.main.rows):
-            questions = [message for message in given.asked if message.role == "user"]
-            place = len(self.rows)
-            for message in questions:
-                self.main.add(message)
-            self.rows[:] = self.rows[place:] + self.rows[:place]
-            self.main.opening += len(questions)
+        said = next((node.span for node in tops if node.span.answered), None)
+        if not self.main.rows:
+            if given is not None:
+                self.main.hear(given.asked, [], time=given.started or 0)
+            for message in said.answered if said else ():
+                self.main.add(message, time=math.inf)
+        elif given is not None and not any(row.role == "user" for row in self.main.rows):
+            for message in given.asked:
+                if message.role == "user":
+                    self.main.add(message, time=-math.inf)
         if said is not None:
             self._add_final_answer(said)
 
@@ -130,7 +149,7 @@ class _Trace:
         last = next((row for row in reversed(self.main.rows) if row.role == "assistant" and row.message.text), None)
         if final is None or not text or (last is not None and text in (_last_text(last), last.message.text.strip())):
             return
-        self.main.add(Message("assistant", [Text(text)], name=final.name))
+        self.main.add(Message("assistant", [Text(text)], name=final.name), time=math.inf)
 
     def _feed(self, talk: Conversation) -> int:
         """Put the rows into a conversation, which joins the results.
@@ -138,10 +157,10 @@ class _Trace:
         Returns:
             How many messages at its start are remembered from before.
         """
-        remembered = _remembered(self.main)
-        last = remembered[-1] if remembered else None
+        rows = [row for talk in (self.main, *self.talks.values()) for row in talk.rows] + self.untold
+        last = self.main.remembered[-1] if self.main.remembered else None
         history = 0
-        for row in self.rows:
+        for row in sorted(rows, key=lambda row: row.time):
             _feed_row(talk, row)
             if row is last:
                 history = len(talk.messages)
@@ -195,17 +214,6 @@ class _Trace:
 def _last_text(row: Row) -> str:
     texts = [part.text for part in row.parts if type(part) is Text]
     return texts[-1].strip() if texts else ""
-
-
-def _remembered(talk: Talk) -> list[Row]:
-    """The rows from before this turn: what stood before the last question in what the first model call was asked."""
-    opening = talk.rows[: talk.opening]
-    start = len(opening)
-    while start and opening[start - 1].role != "user":
-        start -= 1
-    while start and opening[start - 1].role == "user":
-        start -= 1
-    return opening[:start] if any(row.role == "assistant" for row in opening[:start]) else []
 
 
 def _feed_row(talk: Conversation, row: Row) -> None:
