@@ -257,7 +257,7 @@ def test_a_missing_result_is_said() -> None:
 
 
 def test_a_suffix_that_is_none(report: Report, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"ends in \.html"):
+    with pytest.raises(OptionError, match=r"file ends in \.html"):
         write_report(report, "report.pdf")
     with pytest.raises(OptionError, match="can't be written"):
         write_report(report, tmp_path / "report.md" / "x.md") if (tmp_path / "report.md").write_text("") == 0 else None

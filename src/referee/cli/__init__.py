@@ -11,7 +11,10 @@ from referee.errors import RefereeError
 
 #: Each command's function, as `module:function`, and its one line of help.
 COMMANDS = {
+    "compare": ("referee.cli.compare:compare", "Compare two evaluations of the same items."),
     "convert": ("referee.cli.convert:convert", "Turn recorded runs of any readable format into Referee's JSON Lines."),
+    "init": ("referee.cli.init:init", "Write a suite that works, to start from."),
+    "run": ("referee.cli.run:run", "Run a suite."),
     "score": ("referee.cli.score:score", "Score recorded runs."),
     "scorers": ("referee.cli.scorers:scorers", "List the scorers, or explain one."),
     "show": ("referee.cli.show:show", "Print one run as a readable conversation."),

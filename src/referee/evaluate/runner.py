@@ -21,6 +21,7 @@ from referee.evaluate.mocks import mocks_of
 from referee.evaluate.plan import Plan, PlannedItem
 from referee.evaluate.scoring import Scoring, failed_scores
 from referee.execution import step_error
+from referee.formats import FORMATS, get_format
 from referee.journal import Journal
 from referee.results import ItemResult, Judged, ResultKey, TurnResult
 from referee.runs import Run
@@ -85,6 +86,8 @@ class Runner:
 
     async def run(self) -> None:
         """Run every job, `concurrency` at a time. When cancelled, what is finished is kept in `results`."""
+        for name in FORMATS:
+            get_format(name)  # loaded now, so that loading is not counted as the first agent's time
         if self.settings.timeout is not None:
             self._end = asyncio.get_running_loop().time() + self.settings.timeout
         jobs = self._jobs()

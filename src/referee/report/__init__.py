@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,15 +22,15 @@ _WRITERS = {
 __all__ = ["check_report_path", "write_report"]
 
 
-def check_report_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if its suffix says a known kind of report.
+def check_report_path(path: str | os.PathLike[str], suffixes: Iterable[str] = tuple(_WRITERS)) -> Path:
+    """The path, if its suffix says a kind of report that is known, or one of those given.
 
     Raises:
         OptionError: It does not.
     """
     checked = Path(path)
-    if checked.suffix.lower() not in _WRITERS:
-        raise OptionError(f"{checked}: a report's file ends in {', '.join(_WRITERS)}")
+    if checked.suffix.lower() not in suffixes:
+        raise OptionError(f"{checked}: the file ends in {', '.join(suffixes)}")
     return checked
 
 

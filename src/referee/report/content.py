@@ -253,7 +253,7 @@ def _comparison_row(entry: ScoreComparison) -> list[Cell]:
         Cell(f"{entry.p_value:.4f}", "dim"),
         Cell(number(entry.detectable), "dim"),
         Cell(str(entry.items), "dim"),
-        Cell(entry.outcome, tone.get(entry.outcome, "dim")),
+        Cell(entry.outcome if entry.outcome in tone else "not shown", tone.get(entry.outcome, "dim")),
     ]
 
 

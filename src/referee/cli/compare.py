@@ -1,0 +1,56 @@
+"""`referee compare`: two evaluations of the same items."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from referee.cli import EXIT_FAILED
+from referee.comparison import compare as compare_reports
+from referee.report import check_report_path, write_report
+
+
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="1 minus the accepted chance to call noise a difference.",
+)
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the comparison: .md, .html or .txt. May be given again.",
+)
+def compare(first: Path, second: Path, confidence: float, outputs: tuple[Path, ...]) -> None:
+    """Compare two evaluations, item by item: journals or JSON Lines reports of `referee run`.
+
+    \b
+    Example:
+      referee compare .referee/suite.previous.jsonl .referee/suite.jsonl
+
+    \b
+    Exit codes, the first that applies:
+      2  wrong usage, or a file can't be read
+      1  a score got worse by more than noise
+      0  otherwise
+    """
+    from rich.console import Console
+
+    reports = [check_report_path(path, (".html", ".md", ".txt")) for path in outputs]
+    found = compare_reports(first, second, confidence=confidence)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(found)
+    for file in reports:
+        write_report(found, file)
+    sys.exit(EXIT_FAILED if found.worse else 0)

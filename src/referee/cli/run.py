@@ -1,0 +1,211 @@
+"""`referee run`: run a suite."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import click
+
+from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE
+from referee.errors import OptionError
+from referee.evaluate import Hooks, RecordedRuns, Report, SideBySide, read_report, run_evals_sync
+from referee.evaluate.data import read_data
+from referee.report import check_report_path, write_report
+from referee.suites import Suite, importing_from, load_suite
+
+#: Where journals are kept, beside the suite.
+JOURNALS = ".referee"
+_POLL_SECONDS = 0.5
+
+
+@click.command()
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.option(
+    "--filter",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only items whose id or one of whose tags matches; * and ? stand for any text. May be given again.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the last run: only what is missing or has an error.")
+@click.option("--only-failed", is_flag=True, help="Go on with the last run: also what did not pass.")
+@click.option("--fail-fast", is_flag=True, help="Start no further item once one has an error or does not pass.")
+@click.option(
+    "--watch", is_flag=True, help="Run again whenever the suite, its data or the Python files beside it change."
+)
+@click.option(
+    "--repeats", type=click.IntRange(min=1), help="How often each item is run, instead of the suite's number."
+)
+@click.option("--concurrency", type=click.IntRange(min=1), help="How many items are asked at once.")
+@click.option("--model", help="The judge's model, instead of the suite's.")
+@click.option(
+    "--output",
+    "-o",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the report: .md, .html, .xml (JUnit), .jsonl or .txt. May be given again.",
+)
+@click.option(
+    "--journal",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help=f"Where results are kept while they come in. [default: {JOURNALS}/SUITE.jsonl beside the suite]",
+)
+def run(
+    suite: Path,
+    patterns: tuple[str, ...],
+    resume: bool,
+    only_failed: bool,
+    fail_fast: bool,
+    watch: bool,
+    repeats: int | None,
+    concurrency: int | None,
+    model: str | None,
+    outputs: tuple[Path, ...],
+    journal: Path | None,
+) -> None:
+    """Run a suite: ask its target every item, score the answers, and say whether they pass.
+
+    \b
+    Examples:
+      referee init && referee run suite.yaml
+      referee run suite.yaml --filter 'refund*' --fail-fast
+      referee run suite.yaml --only-failed -o report.html -o junit.xml
+
+    \b
+    Exit codes, the first that applies:
+      2  wrong usage, or the suite can't be read
+      1  a gate or a threshold failed
+      3  errors kept the evaluation from being complete, or it was interrupted
+      0  otherwise
+    """
+    if watch:
+        _watch(suite)
+        return
+    loaded = load_suite(suite)
+    reports = [check_report_path(path) for path in (*loaded.reports, *outputs)]
+    overrides = {"repeats": repeats, "concurrency": concurrency, "model": model}
+    arguments = loaded.arguments() | {name: value for name, value in overrides.items() if value is not None}
+    if patterns:
+        arguments["data"] = _matching(arguments, patterns)
+    path = journal or _journal_path(loaded, filtered=bool(patterns))
+    resumed: Any = "failed" if only_failed else resume
+    if not resumed:
+        _put_aside(path)
+    report = _evaluated(loaded, arguments, journal=path, resume=resumed, fail_fast=fail_fast)
+    _print(report)
+    for file in reports:
+        write_report(report, file)
+    sys.exit(exit_code(report))
+
+
+def exit_code(report: Report | SideBySide) -> int:
+    """The exit code that a report stands for."""
+    if report.verdict in ("failed", "scored"):
+        return EXIT_FAILED
+    return 0 if report.complete else EXIT_INCOMPLETE
+
+
+def _evaluated(suite: Suite, arguments: dict[str, Any], **options: Any) -> Report | SideBySide:
+    """The report; of what is finished when the user interrupts."""
+    try:
+        with importing_from(suite.folder), _progress() as advance:
+            hooks = Hooks(before_run=lambda evaluation: advance(len(evaluation.keys()), 0))
+            told: dict[str, Any] = {"hooks": hooks, "on_item_complete": lambda result: advance(None, 1)}
+            report: Report | SideBySide = run_evals_sync(**arguments, **options, **told)
+            return report
+    except KeyboardInterrupt:
+        click.echo("interrupted; --resume goes on", err=True)
+        return read_report(options["journal"])
+
+
+def _matching(arguments: dict[str, Any], patterns: tuple[str, ...]) -> list[Any]:
+    target, data = arguments["target"], arguments["data"]
+    if data is None and isinstance(target, RecordedRuns):
+        data = target.items
+    if data is None:
+        raise OptionError("the suite has no data to filter")
+    found = [
+        item
+        for item in read_data(data)
+        if any(fnmatchcase(name, pattern) for name in (item.id, *item.tags) for pattern in patterns)
+    ]
+    if not found:
+        raise OptionError(f"no item's id or tag matches {' or '.join(patterns)}")
+    return found
+
+
+def _journal_path(suite: Suite, *, filtered: bool) -> Path:
+    folder = suite.folder / JOURNALS
+    try:
+        folder.mkdir(exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"{folder}: {error.strerror}; say --journal FILE") from None
+    return folder / f"{suite.path.stem}{'.filtered' if filtered else ''}.jsonl"
+
+
+def _put_aside(journal: Path) -> None:
+    """Keep the last run's journal under another name, to compare with."""
+    if journal.exists():
+        journal.replace(journal.with_suffix(".previous.jsonl"))
+
+
+def _print(report: Report | SideBySide) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(report)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int | None, int], None]]:
+    """A progress line on a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda total, done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("running"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("running", total=None)
+
+        def advance(total: int | None, done: int) -> None:
+            progress.update(task, total=total, advance=done)
+
+        yield advance
+
+
+def _watch(suite: Path) -> None:
+    """Run the suite in a fresh process each time one of its files changes, until interrupted."""
+    command = [sys.executable, "-m", "referee", *(word for word in sys.argv[1:] if word != "--watch")]
+    try:
+        while True:
+            before = _stamps(suite)
+            subprocess.run(command, check=False)  # noqa: S603 - this program itself
+            click.echo("waiting for a change; Ctrl-C ends", err=True)
+            while _stamps(suite) == before:
+                time.sleep(_POLL_SECONDS)
+    except KeyboardInterrupt:
+        return
+
+
+def _stamps(suite: Path) -> dict[Path, int]:
+    """When each of the suite's files was changed last; of a suite that can't be read just now only itself."""
+    try:
+        files = load_suite(suite).files
+    except ValueError:
+        files = [suite]
+    return {file: file.stat().st_mtime_ns for file in files if file.exists()}

@@ -1,0 +1,149 @@
+"""Reading of suite files and data files: YAML, TOML, JSON, JSON Lines and CSV."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Callable
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from referee.errors import ReadError
+from referee.items import snake_case
+from referee.jsonvalue import decode
+
+#: Columns of a CSV file whose cells are JSON.
+_JSON_COLUMNS = frozenset(
+    {
+        "inputs",
+        "turns",
+        "expected_trajectory",
+        "expected_tool_calls",
+        "scorers",
+        "gates",
+        "context",
+        "metadata",
+        "tool_mocks",
+    }
+)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that refuses a key that is given twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key != "<<" and key in seen:
+                raise yaml.MarkedYAMLError(problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark)
+            seen.add(key if isinstance(key, str) else None)
+        return super().construct_mapping(node, deep)
+
+
+def read_document(path: Path) -> Any:
+    """The content of a YAML, TOML or JSON file.
+
+    Raises:
+        ReadError: It can't be read or parsed; tells the line where that is known.
+    """
+    text = _text(path)
+    try:
+        if path.suffix.lower() == ".toml":
+            return _plain(tomllib.loads(text))
+        if path.suffix.lower() == ".json":
+            return decode(text)
+        return _plain(yaml.load(text, _Loader))  # noqa: S506 - a subclass of the safe loader
+    except tomllib.TOMLDecodeError as error:
+        raise ReadError(str(error), source=str(path)) from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
+        raise ReadError(error.problem or "no YAML", source=str(path), line=line) from None
+    except (yaml.YAMLError, msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(" ".join(str(error).split()), source=str(path)) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ReadError(error.strerror or "can't be read", source=str(path)) from None
+    except UnicodeDecodeError:
+        raise ReadError("not in UTF-8", source=str(path)) from None
+
+
+def _plain(value: Any) -> Any:
+    """The value with dates and times as ISO text, as JSON would have them."""
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def read_items(path: Path) -> list[Any]:
+    """The items of a data file, as plain data.
+
+    A CSV file has an item's fields as column names; `tags` are separated by `;`, lists and objects are written as
+    JSON, and an empty cell is no value.
+
+    Raises:
+        ReadError: It can't be read, or is no list of items; tells the line where that is known.
+    """
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise ReadError(f"a data file ends in {', '.join(_READERS)}", source=str(path))
+    items = read(path)
+    if not isinstance(items, list):
+        raise ReadError(f"expected a list of items, not {type(items).__name__}", source=str(path))
+    return items
+
+
+def _json_lines(path: Path) -> list[Any]:
+    items = []
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if line.strip():
+            try:
+                items.append(decode(line))
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise ReadError(str(error), source=str(path), line=number) from None
+    return items
+
+
+def _csv(path: Path) -> list[Any]:
+    rows = csv.DictReader(_text(path).splitlines(keepends=True), strict=True)
+    items = []
+    try:
+        for row in rows:
+            if None in row:
+                raise ReadError("more cells than columns", source=str(path), line=rows.line_num)
+            cells = {column: cell for column, cell in row.items() if cell}
+            items.append({column: _cell(column, cell, path, rows.line_num) for column, cell in cells.items()})
+    except csv.Error as error:
+        raise ReadError(str(error), source=str(path), line=rows.line_num) from None
+    return items
+
+
+def _cell(column: str, cell: str, path: Path, line: int) -> Any:
+    name = snake_case(column)
+    if name == "tags":
+        return [tag.strip() for tag in cell.split(";") if tag.strip()]
+    if name not in _JSON_COLUMNS:
+        return cell
+    try:
+        return decode(cell)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(f"the cell is no JSON: {error}", source=str(path), line=line, field=column) from None
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    ".jsonl": _json_lines,
+    ".csv": _csv,
+    ".json": read_document,
+    ".yaml": read_document,
+    ".yml": read_document,
+}
