@@ -151,7 +151,7 @@ class RunReader:
 
     def _contained(self, container: Any, stream: io.BufferedReader, source: str) -> Iterator[Decoded]:
         """The records that a format finds in a whole file, each with its line or the name of its entry."""
-        if stream.peek(2).startswith(_UTF16):
+        if _is_utf16(stream.peek(2)):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
         if container.NAME != _ZIPPED:
@@ -184,7 +184,7 @@ class RunReader:
         if first is None:
             self._fail(ReadError("holds nothing but white space" if lines.number else "is empty", source=source))
             return
-        if first.startswith(_UTF16) or b"\0" in first[:2]:
+        if _is_utf16(first):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
         if _plain_name(source).endswith(_LINE_SUFFIXES) or (lines.complete and _is_json_record(first)):
@@ -346,6 +346,10 @@ def _plain_name(source: str) -> str:
     for packed in PACKED_SUFFIXES:
         name = name.removesuffix(packed)
     return name
+
+
+def _is_utf16(start: bytes) -> bool:
+    return start.startswith(_UTF16) or b"\0" in start[:2]
 
 
 def _is_json_record(line: bytes) -> bool:
