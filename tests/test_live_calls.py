@@ -49,7 +49,7 @@ def only_run(live: Live, store: Runs) -> Callable[[], Run]:
     return get
 
 
-class SomethingWrong(Exception):
+class WrongError(Exception):
     pass
 
 
@@ -127,7 +127,7 @@ def conversation(log: list[Any]) -> Iterator[Any]:
         log.append((yield 1))
         try:
             log.append((yield 2))
-        except SomethingWrong as error:
+        except WrongError as error:
             log.append(type(error))
             log.append((yield 3))
     finally:
@@ -136,7 +136,7 @@ def conversation(log: list[Any]) -> Iterator[Any]:
 
 
 def talk(stream: Any) -> list[Any]:
-    got = [next(stream), stream.send("a"), stream.throw(SomethingWrong("b"))]
+    got = [next(stream), stream.send("a"), stream.throw(WrongError("b"))]
     with pytest.raises(StopIteration) as end:
         stream.send("c")
     return [*got, end.value.value]
@@ -146,7 +146,7 @@ def test_a_generator_is_talked_to_as_before(live: Live, only_run: Callable[[], R
     plain: list[Any] = []
     recorded: list[Any] = []
     assert talk(live.scored(input=None)(conversation)(recorded)) == talk(conversation(plain)) == [1, 2, 3, "sunny"]
-    assert recorded == plain == ["a", SomethingWrong, "c", "closed"]
+    assert recorded == plain == ["a", WrongError, "c", "closed"]
     assert only_run().output_text == "sunny"
 
 
@@ -158,8 +158,8 @@ def test_a_generator_that_is_not_read_to_its_end(live: Live, ending: str) -> Non
     if ending == "close":
         stream.close()
     elif ending == "error":
-        with pytest.raises(SomethingWrong):
-            stream.throw(SomethingWrong())
+        with pytest.raises(WrongError):
+            stream.throw(WrongError())
     else:
         del stream
         gc.collect()
@@ -173,7 +173,7 @@ async def async_conversation(log: list[Any]) -> AsyncIterator[Any]:
         await asyncio.sleep(0)
         try:
             log.append((yield 2))
-        except SomethingWrong as error:
+        except WrongError as error:
             log.append(type(error))
             log.append((yield 3))
     finally:
@@ -182,7 +182,7 @@ async def async_conversation(log: list[Any]) -> AsyncIterator[Any]:
 
 
 async def async_talk(stream: Any) -> list[Any]:
-    got = [await stream.__anext__(), await stream.asend("a"), await stream.athrow(SomethingWrong("b"))]
+    got = [await stream.__anext__(), await stream.asend("a"), await stream.athrow(WrongError("b"))]
     with pytest.raises(StopAsyncIteration):
         await stream.asend("c")
     return got
@@ -193,7 +193,7 @@ def test_an_async_generator_is_talked_to_as_before(live: Live) -> None:
     recorded: list[Any] = []
     got = asyncio.run(async_talk(live.scored(async_conversation)(recorded)))
     assert got == asyncio.run(async_talk(async_conversation(plain))) == [1, 2, 3]
-    assert recorded == plain == ["a", SomethingWrong, "c", "closed"]
+    assert recorded == plain == ["a", WrongError, "c", "closed"]
     assert live.counts["check"].received == 1
 
 
@@ -206,8 +206,8 @@ def test_an_async_generator_that_is_not_read_to_its_end(live: Live, ending: str)
         if ending == "close":
             await stream.aclose()
         elif ending == "error":
-            with pytest.raises(SomethingWrong):
-                await stream.athrow(SomethingWrong())
+            with pytest.raises(WrongError):
+                await stream.athrow(WrongError())
         elif ending == "cancelled":
             with pytest.raises(asyncio.CancelledError):
                 await stream.athrow(asyncio.CancelledError())
@@ -273,7 +273,7 @@ def test_cancellation_reaches_the_agent_and_its_caller(live: Live) -> None:
     assert live.counts["check"].received == 0
 
 
-@pytest.mark.parametrize("error", [SomethingWrong("x"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+@pytest.mark.parametrize("error", [WrongError("x"), KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
 def test_exceptions_are_the_agent_s_own(live: Live, error: BaseException) -> None:
     @live.scored
     def agent(question: str) -> str:
@@ -375,10 +375,10 @@ def test_a_plain_function_that_gives_a_coroutine_or_a_stream(live: Live, store: 
         yield "ny"
 
     async def consume() -> list[str]:
-        return [part async for part in live.scored(lambda question: later_parts(question))("3")]
+        return [part async for part in live.scored(later_parts)("3")]
 
-    assert asyncio.run(live.scored(lambda question: later(question))("1")) == "sunny"
-    assert list(live.scored(lambda question: parts(question))("2")) == ["sun", "ny"]
+    assert asyncio.run(live.scored(later)("1")) == "sunny"
+    assert list(live.scored(parts)("2")) == ["sun", "ny"]
     assert asyncio.run(consume()) == ["sun", "ny"]
     assert live.flush(60)
     assert [(run.user_text, run.output_text) for run in store.runs] == [("1", "sunny"), ("2", "sunny"), ("3", "sunny")]
@@ -443,10 +443,9 @@ def test_the_request_is_told_around_the_agent(live: Live, only_run: Callable[[],
     def agent(question: str) -> Iterator[str]:
         yield "sunny"
 
-    with request(context={"plan": "pro", "user": "Ann"}, source="test"):
-        with request(context={"user": "Bob"}, thread_id="t-1", entity="support", trace_id="ab" * 16):
-            stream = agent("Weather?")
-            assert list(stream) == ["sunny"]
+    outer = request(context={"plan": "pro", "user": "Ann"}, source="test")
+    with outer, request(context={"user": "Bob"}, thread_id="t-1", entity="support", trace_id="ab" * 16):
+        assert list(agent("Weather?")) == ["sunny"]
     run = only_run()
     assert (run.context, run.thread_id, run.trace_id) == ({"plan": "pro", "user": "Bob"}, "t-1", "ab" * 16)
     assert run.metadata == {"source": "test", "entity": {"name": "support"}}
@@ -454,9 +453,8 @@ def test_the_request_is_told_around_the_agent(live: Live, only_run: Callable[[],
 
 def test_a_wrong_request_is_refused() -> None:
     wrong: Any = "pro"
-    with pytest.raises(OptionError, match="request: context must be an object"):
-        with request(context=wrong):
-            pass
+    with pytest.raises(OptionError, match="request: context must be an object"), request(context=wrong):
+        pass
 
 
 def test_a_list_that_goes_on_changing_is_scored_as_it_was(live: Live, only_run: Callable[[], Run]) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from typing import Any, Protocol
 
 from referee.evaluate.threads import DeadlineError, within
@@ -16,6 +19,8 @@ from referee.scores import Score, StepError
 
 #: How many threads of one lane may hang before it starts no other one.
 MOST_HANGING = 4
+#: Seconds to wait for the threads of the loop to start.
+_TO_START = 1.0
 
 
 class Lane(Protocol):
@@ -146,6 +151,7 @@ class LoopLane:
         self._desk = desk
         self._tasks = TaskQueue()
         self._slots = threading.Semaphore(concurrency)
+        _prepare_loop(os.getpid())
         start_thread(name, self._loop)
 
     def put(self, task: Task) -> None:
@@ -190,3 +196,34 @@ async def _scored(task: Task, run: Run) -> Score:
         return await task.binding.scorer.run(run)
     except (SystemExit, KeyboardInterrupt) as error:  # either would end the loop that all scorers share
         return task.failed(error)
+
+
+@cache
+def _prepare_loop(pid: int) -> None:
+    """Have the loop of this process start all the threads that clients find their hosts with.
+
+    From Python 3.12 on no thread can be started once the program ends, and what is then still to be judged may need one.
+    """
+
+    async def prepare() -> None:
+        size = min(32, (os.cpu_count() or 1) + 4)  # as many as the loop would allow by itself
+        executor = ThreadPoolExecutor(size, "referee-loop")
+        asyncio.get_running_loop().set_default_executor(executor)
+        together = threading.Barrier(size)
+        try:
+            for _ in range(size):
+                executor.submit(together.wait)
+        except RuntimeError:  # the program ends already
+            together.abort()
+
+    started = submit_coroutine(prepare())
+    if not _is_in_a_loop():  # which must not wait, and may be the very one
+        wait([started], _TO_START)
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -7,6 +7,7 @@ import os
 import threading
 import weakref
 from functools import cache
+from importlib import import_module
 from typing import Protocol
 
 
@@ -43,7 +44,8 @@ def _register() -> None:
         os.register_at_fork(after_in_child=_after_fork)
     atexit.register(_close)
     # The interpreter ends its thread pools before it calls the functions of `atexit`, and a judge's client may need one
-    # to find its host. So most of the waiting is done here, before them.
+    # to find its host. So most of the waiting is done before that: the last that was registered is called first.
+    import_module("concurrent.futures.thread")
     getattr(threading, "_register_atexit", lambda function: None)(_flush)
 
 
