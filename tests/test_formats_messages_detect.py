@@ -123,7 +123,7 @@ def test_no_reader_of_messages_takes_other_data(record: Any) -> None:
 
 
 def test_an_unknown_object_is_refused_with_one_clear_line() -> None:
-    with pytest.raises(ReadError, match="is in no known format; the formats are: referee, mastra") as caught:
+    with pytest.raises(ReadError, match="is in no known format; the formats are: referee, ") as caught:
         to_run({"question": "4 + 4?"})
     assert "\n" not in str(caught.value)
 

@@ -9,6 +9,7 @@ reads a file that is no JSON (zip, CSV) record by record. To add a format, write
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -40,6 +41,8 @@ FORMATS = {
     "openai_chat": "referee.formats.openai_chat",
     "table": "referee.formats.table",
 }
+#: Formats whose records have little of their own, so that they come last.
+_TAKE_THE_REST = frozenset({"openai_chat", "table"})
 
 __all__ = [
     "FORMATS",
@@ -71,6 +74,7 @@ class Format(Protocol):
         ...
 
 
+@cache
 def get_format(name: str) -> Format:
     """The format of this name.
 
@@ -83,13 +87,19 @@ def get_format(name: str) -> Format:
     return module  # type: ignore[no-any-return]
 
 
-def detect_format(record: Any) -> Format | None:
+def detect_format(record: Any, likely: Format | None = None) -> Format | None:
     """The first format that recognises a decoded record, or `None`.
+
+    Args:
+        record: The record.
+        likely: The format of the record before: it is asked first, unless it takes what other formats leave.
 
     Raises:
         ReadError: The record is nested too deeply.
     """
     try:
+        if likely is not None and likely.NAME not in _TAKE_THE_REST and likely.detect(record):
+            return likely
         for name in FORMATS:
             candidate = get_format(name)
             if candidate.detect(record):

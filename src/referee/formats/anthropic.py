@@ -177,26 +177,33 @@ def _add_message(talk: Conversation, message: dict[str, Any]) -> None:
     if isinstance(content, str):
         if content:
             parts.append(Text(content))
-    else:
+    elif isinstance(content, list):
         cut = message.get("stop_reason") == "max_tokens"
-        for part in sequence(content):
-            if isinstance(part, dict) and str(part.get("type")).endswith("tool_result"):
+        for part in content:
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind == "text" and isinstance(part.get("text"), str):
+                parts.append(Text(part["text"]))
+            elif isinstance(kind, str) and kind.endswith("tool_result"):
                 results.append(part)
             else:
                 parts.append(_part(part, cut))
-    if role == "user":  # results answer the calls before this message
+    if role != "user":
+        talk.message(role, parts, id=text(message, "id"))
         _add_results(talk, results)
-        results = []
-        if not parts and isinstance(content, list) and content:
-            talk.tool_message()
-            return
-    talk.message(role, parts, id=text(message, "id"))
-    _add_results(talk, results)
+        return
+    _add_results(talk, results)  # they answer the calls before this message
+    if parts or not results:
+        talk.message(role, parts, id=text(message, "id"))
+    else:
+        talk.tool_message()
 
 
 def _add_results(talk: Conversation, results: list[dict[str, Any]]) -> None:
     for part in results:
         content = part.get("content")
+        if isinstance(content, str) and part.get("is_error") is not True:
+            talk.result(text(part, "tool_use_id"), json_result(content))
+            continue
         failed = part.get("is_error") is True or str(mapping(content).get("type")).endswith("_error")
         value = json_result(joined_texts(content))
         error = None

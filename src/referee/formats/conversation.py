@@ -32,7 +32,17 @@ class Conversation:
         {'sky': 'clear'}
     """
 
-    __slots__ = ("_by_id", "_by_name", "_without_id", "answering", "counts", "messages", "warnings")
+    __slots__ = (
+        "_by_id",
+        "_by_name",
+        "_named",
+        "_waiting",
+        "_without_id",
+        "answering",
+        "counts",
+        "messages",
+        "warnings",
+    )
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -41,9 +51,12 @@ class Conversation:
         self.counts = Counts()
         self.warnings: list[str] = []
         # The calls that wait for their result, oldest first; one that has it is passed over when it is met.
+        self._waiting: list[_Place] = []
         self._by_id: dict[str, list[_Place]] = {}
+        # Only results without an id need these; so many of the waiting calls are in them.
         self._by_name: dict[tuple[str, bool], deque[_Place]] = {}
         self._without_id: deque[_Place] = deque()
+        self._named = 0
 
     def message(
         self,
@@ -98,11 +111,23 @@ class Conversation:
                 increase(counts.opaque, part.kind)
 
     def _wait(self, call: ToolCall, place: _Place) -> None:
+        self._waiting.append(place)
         if call.id:
-            self._by_id.setdefault(call.id, []).append(place)
-        else:
-            self._without_id.append(place)
-        self._by_name.setdefault((call.name, bool(call.id)), deque()).append(place)
+            same_id = self._by_id.get(call.id)
+            if same_id is None:
+                self._by_id[call.id] = [place]
+            else:
+                same_id.append(place)
+
+    def _name_waiting(self) -> None:
+        """Bring the index of calls by name up to date."""
+        for parts, index in self._waiting[self._named :]:
+            call = parts[index]
+            if not call.id:  # type: ignore[union-attr]
+                self._without_id.append((parts, index))
+            key = (call.name, bool(call.id))  # type: ignore[union-attr]
+            self._by_name.setdefault(key, deque()).append((parts, index))
+        self._named = len(self._waiting)
 
     def result(
         self,
@@ -147,6 +172,7 @@ class Conversation:
                 if _is_waiting(place):
                     return place
             return None
+        self._name_waiting()
         if name is None:
             return _first_waiting(self._without_id)
         place_without_id = _first_waiting(self._by_name.get((name, False)))

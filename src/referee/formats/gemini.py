@@ -5,6 +5,7 @@ Fields are read in camelCase, as the API writes them, and in snake_case, as Goog
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -14,6 +15,7 @@ from referee.formats.exchange import is_exchange, no_answer
 from referee.formats.fields import integer, mapping, objects, role_of, sequence, text, type_name
 from referee.formats.record import run_fields
 from referee.formats.streams import events, is_stream, stream_of
+from referee.items import snake_case
 from referee.messages import File, Opaque, Part, Reasoning, Role, Text, ToolCall
 from referee.runs import Usage
 
@@ -78,8 +80,7 @@ def _field(record: dict[str, Any], name: str) -> Any:
     return record.get(_snake(name))
 
 
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+_snake = cache(snake_case)
 
 
 def decode(record: Any, turns: Turns = "all") -> Decoded:

@@ -31,6 +31,8 @@ _NOT_ARGUMENTS = frozenset(
 )
 #: A part of the answer that came while the response was being made.
 _UNFINISHED = frozenset({"in_progress", "incomplete", "searching", "interpreting", "generating"})
+#: Parts of content that only this format's messages have.
+_OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 _STREAM_MARK = '"response.'
 
 
@@ -62,10 +64,8 @@ def _is_item(item: Any) -> bool:
     if kind == "message":
         return role_of(item, _ROLES) is not None and "content" in item and "stop_reason" not in item
     if not isinstance(kind, str):
-        return role_of(item, _ROLES) is not None and any(
-            part.get("type") in ("input_text", "output_text", "input_image", "input_file")
-            for part in objects(item.get("content"))
-        )
+        content = item.get("content")
+        return isinstance(content, list) and role_of(item, _ROLES) is not None and any(map(_is_own_part, content))
     if kind == "reasoning":
         return "summary" in item
     return (
@@ -75,6 +75,10 @@ def _is_item(item: Any) -> bool:
         in ("mcp_list_tools", "mcp_approval_request", "item_reference", "compaction", "program", "tool_search_output")
         and ("id" in item or "call_id" in item)
     )
+
+
+def _is_own_part(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in _OWN_PARTS
 
 
 def _is_response(record: Any) -> bool:

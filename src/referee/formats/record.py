@@ -2,29 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from referee.formats.conversation import arguments
 from referee.formats.fields import integer, mapping, number, objects
 from referee.runs import Usage
 
-_TEXTS = {
-    "id": ("id", "run_id", "runId"),
-    "thread_id": ("thread_id", "threadId"),
-    "trace_id": ("trace_id", "traceId"),
-    "model": ("model",),
-    "started_at": ("started_at", "startedAt"),
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, str) and value else None
+
+
+def _identity(value: Any) -> Any:
+    return str(value) if type(value) is int else _text(value)
+
+
+def _any(value: Any) -> Any:
+    return value
+
+
+def _object(value: Any) -> Any:
+    return value if isinstance(value, dict) else None
+
+
+def _number(value: Any) -> Any:
+    return number({"value": value}, "value")
+
+
+def _usage(value: Any) -> Any:
+    return usage_of(value) if isinstance(value, dict) and value else None
+
+
+def _expected(value: Any) -> Any:
+    calls = mapping(value).get("tool_calls")
+    return expected_calls(calls) if isinstance(calls, list) else None
+
+
+#: Every name in a record, with the run's field and how its value becomes the field's; of several the first counts.
+_NAMES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "id": ("id", _identity),
+    "run_id": ("id", _identity),
+    "runId": ("id", _identity),
+    "thread_id": ("thread_id", _text),
+    "threadId": ("thread_id", _text),
+    "trace_id": ("trace_id", _text),
+    "traceId": ("trace_id", _text),
+    "model": ("model", _text),
+    "started_at": ("started_at", _text),
+    "startedAt": ("started_at", _text),
+    "ground_truth": ("ground_truth", _any),
+    "groundTruth": ("ground_truth", _any),
+    "expected_trajectory": ("expected_trajectory", _any),
+    "expectedTrajectory": ("expected_trajectory", _any),
+    "expected_tool_calls": ("expected_tool_calls", _any),
+    "expectedToolCalls": ("expected_tool_calls", _any),
+    "expected": ("expected_tool_calls", _expected),
+    "context": ("context", _object),
+    "request_context": ("context", _object),
+    "requestContext": ("context", _object),
+    "runtimeContext": ("context", _object),
+    "metadata": ("metadata", _object),
+    "duration_ms": ("duration_ms", _number),
+    "durationMs": ("duration_ms", _number),
+    "latency_ms": ("duration_ms", _number),
+    "cost": ("cost", _number),
+    "cost_usd": ("cost", _number),
+    "usage": ("usage", _usage),
+    "totalUsage": ("usage", _usage),
 }
-_VALUES = {
-    "ground_truth": ("ground_truth", "groundTruth"),
-    "expected_trajectory": ("expected_trajectory", "expectedTrajectory"),
-    "expected_tool_calls": ("expected_tool_calls", "expectedToolCalls"),
-}
-_OBJECTS = {
-    "context": ("context", "request_context", "requestContext", "runtimeContext"),
-    "metadata": ("metadata",),
-}
-_NUMBERS = {"duration_ms": ("duration_ms", "durationMs", "latency_ms"), "cost": ("cost", "cost_usd")}
 
 
 def run_fields(record: dict[str, Any]) -> dict[str, Any]:
@@ -34,29 +80,13 @@ def run_fields(record: dict[str, Any]) -> dict[str, Any]:
         >>> run_fields({"runId": "r1", "groundTruth": "8", "usage": {"inputTokens": 3}, "messages": []})
         {'id': 'r1', 'ground_truth': '8', 'usage': Usage(input_tokens=3, output_tokens=None, total_tokens=None)}
     """
+    present = _NAMES.keys() & record.keys()
     fields: dict[str, Any] = {}
-    for ours, names in _TEXTS.items():
-        value = next((record[name] for name in names if record.get(name) not in (None, "")), None)
-        if isinstance(value, str) or (ours == "id" and type(value) is int):
-            fields[ours] = str(value)
-    for ours, names in _VALUES.items():
-        value = next((record[name] for name in names if record.get(name) is not None), None)
-        if value is not None:
-            fields[ours] = value
-    expected = mapping(record.get("expected")).get("tool_calls")
-    if isinstance(expected, list):
-        fields.setdefault("expected_tool_calls", expected_calls(expected))
-    for ours, names in _OBJECTS.items():
-        value = next((record[name] for name in names if isinstance(record.get(name), dict)), None)
-        if value is not None:
-            fields[ours] = value
-    for ours, names in _NUMBERS.items():
-        value = number(record, *names)
-        if value is not None:
-            fields[ours] = value
-    usage = mapping(record.get("usage") or record.get("totalUsage"))
-    if usage:
-        fields["usage"] = usage_of(usage)
+    for name, (ours, convert) in _NAMES.items() if present else ():
+        if name in present and ours not in fields:
+            value = convert(record[name])
+            if value is not None:
+                fields[ours] = value
     return fields
 
 
