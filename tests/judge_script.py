@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -27,6 +28,10 @@ PER_ENTRY = (
 )
 #: Abstract lists that say something about the entries, and are no part of the reply.
 ABOUT_ENTRIES = ("as_written", "context", "criteria")
+#: Our names of lists that the vectors call otherwise.
+OUR_NAMES = {"major_issues": "issues"}
+#: Our names of lists for which the judge's recorded words are taken, because later prompts must show them.
+RECORDED = {"ground_truth_units": "groundTruthUnits", "matches": "matches", "contradictions": "contradictions"}
 
 
 class AbstractJudge:
@@ -39,6 +44,7 @@ class AbstractJudge:
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.replies: dict[str, list[Any]] = case["judge_abstract"]
+        self.words = recorded_words(case)
         self.asked: Counter[str] = Counter()
         self.problems: list[str] = []
         self.model = ScriptedModel(self.reply)
@@ -65,17 +71,24 @@ class AbstractJudge:
         if given == "invalid":
             return "no verdict can be given"
         if given == "truncated":
-            whole = filled(schema, asked_ids(request), next(reply for reply in replies if reply != "truncated"))
+            valid = next(reply for reply in replies if reply != "truncated")
+            whole = filled(schema, asked_ids(request), valid, self.words)
             return Reply(text=msgspec.json.encode(whole).decode()[:-2], finish="length")
         if question == "reason":
             return EndpointError("the reason fails") if given == "fails" else {"reason": given}
-        return filled(schema, asked_ids(request), given)
+        return filled(schema, asked_ids(request), given, self.words)
 
     def question(self, schema: dict[str, Any], request: Request) -> str:
         """Which of the abstract questions this is."""
         fields = schema["properties"]
         if list(fields) == ["reason"]:
             return "reason"
+        material = getattr(request.prompt, "material", {})
+        if "user" in self.replies or "system" in self.replies:
+            return "system" if "system_prompt" in material else "user"
+        if "source" in self.replies:
+            # A summary's claims, its questions, and the verdicts on both are questions of their own here.
+            return "coverage" if "questions" in material else "source"
         if not asked_ids(request) and all(is_texts(field) for field in fields.values()):
             return "extract"
         return "judge"
@@ -92,32 +105,65 @@ def is_texts(field: dict[str, Any]) -> bool:
     return field.get("type") == "array" and field["items"].get("type") == "string"
 
 
-def filled(schema: dict[str, Any], asked: dict[str, tuple[str, ...]], given: dict[str, Any]) -> dict[str, Any]:
+def recorded_words(case: dict[str, Any]) -> dict[str, list[str]]:
+    """What the recorded judge wrote in the lists of `RECORDED`, as texts."""
+    words: dict[str, list[str]] = {}
+    for step in case.get("judge", ()):
+        found = step.get("object") or as_object(step.get("text", ""))
+        for ours, theirs in RECORDED.items():
+            if theirs in found:
+                words[ours] = [each if isinstance(each, str) else json.dumps(each) for each in found[theirs]]
+    return words
+
+
+def as_object(text: str) -> dict[str, Any]:
+    """The JSON object in a recorded text, with or without a code fence; an empty one if there is none."""
+    try:
+        found: dict[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    except ValueError:
+        return {}
+    return found
+
+
+def filled(
+    schema: dict[str, Any], asked: dict[str, tuple[str, ...]], given: dict[str, Any], words: dict[str, list[str]]
+) -> dict[str, Any]:
     """A reply of this form that says what an abstract reply says."""
     per_entry = [given[key] for key in given if key in PER_ENTRY]
-    others = [given[key] for key in given if key not in (*PER_ENTRY, *ABOUT_ENTRIES)]
+    others = {key: given[key] for key in given if key not in (*PER_ENTRY, *ABOUT_ENTRIES)}
     reply: dict[str, Any] = {}
     for name, field in schema["properties"].items():
         if name in asked:
             entry = schema["$defs"][field["items"]["$ref"].rpartition("/")[2]]
-            reply[name] = entries(entry["properties"], asked[name], per_entry, given)
+            reply[name] = entries(entry["properties"], asked[name], per_entry, given, words.get(name, []))
         elif is_texts(field):
-            reply[name] = texts(others.pop(0))
+            reply[name] = texts(taken(others, name), words.get(name, []))
         elif name == "reason":
             reply[name] = "because"
         else:
-            value = others.pop(0) if others else per_entry[0]
+            value = taken(others, name) if others else per_entry[0]
             reply[name] = in_our_words(value, field, None)
     return reply
 
 
-def texts(given: Any) -> list[str]:
-    """Texts as they are given, or so many of them."""
-    return given if isinstance(given, list) else [f"Thing {number} is so." for number in range(1, given + 1)]
+def taken(others: dict[str, Any], name: str) -> Any:
+    """The value of this name, in the vectors' words or ours, else the first one; it is taken out."""
+    return others.pop(next((key for key in others if key in (name, OUR_NAMES.get(name))), next(iter(others))))
+
+
+def texts(given: Any, words: list[str]) -> list[str]:
+    """Texts as they are given, or so many of them: the recorded ones first."""
+    if isinstance(given, list):
+        return given
+    return [*words[:given], *(f"Thing {number} is so." for number in range(len(words) + 1, given + 1))]
 
 
 def entries(
-    fields: dict[str, Any], ids: tuple[str, ...], per_entry: list[list[Any]], given: dict[str, Any]
+    fields: dict[str, Any],
+    ids: tuple[str, ...],
+    per_entry: list[list[Any]],
+    given: dict[str, Any],
+    words: list[str],
 ) -> list[dict[str, Any]]:
     """One entry for each value of the abstract lists, under the ids that were handed out, in order."""
     judged = [name for name in fields if name not in ("id", "reason")]
@@ -129,6 +175,8 @@ def entries(
         position = positions[place]
         known = isinstance(position, int) and 0 <= position < len(ids)
         entry: dict[str, Any] = {"id": ids[position] if known else f"x{position}", "reason": "because"}
+        if place < len(words):
+            entry["reason"] = words[place]
         for name, values in zip(judged, per_entry):
             entry[name] = in_our_words(values[place], fields[name], written[place])
         found.append(entry)

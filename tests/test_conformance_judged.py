@@ -8,6 +8,7 @@ import pytest
 
 from judge_script import AbstractJudge
 from referee import scorers
+from referee.errors import OptionError
 from support import assert_as_expected, cases, run_of
 
 FACTORIES = tuple(scorers.FACTORIES)
@@ -17,9 +18,16 @@ FACTORIES = tuple(scorers.FACTORIES)
 def test_judged_scorer(case: dict[str, Any]) -> None:
     abstract = AbstractJudge(case)
     call = case["call"]
-    score = getattr(scorers, call["factory"])(*call["args"], **call["kwargs"], model=abstract.judge).run_sync(
-        run_of(case)
-    )
+    options = {name: _returning(value) for name, value in call["kwargs"].items()}
+
+    def create() -> Any:
+        return getattr(scorers, call["factory"])(*call["args"], **options, model=abstract.judge)
+
+    if case["expected"].get("error_at") == "create":
+        with pytest.raises(OptionError):
+            create()
+        return
+    score = create().run_sync(run_of(case))
     assert_as_expected(score, case)
     assert not abstract.problems
     for tag in case.get("must_show", ()):
@@ -29,3 +37,10 @@ def test_judged_scorer(case: dict[str, Any]) -> None:
     if score.error is not None:
         assert score.error.raw_reply
     assert bool(score.reason_error) == bool(case["expected"].get("reason_error"))
+
+
+def _returning(option: Any) -> Any:
+    """The option, or the function that `{"$returns": ...}` stands for."""
+    if isinstance(option, dict) and list(option) == ["$returns"]:
+        return lambda run: option["$returns"]
+    return option

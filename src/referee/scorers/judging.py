@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -107,6 +108,32 @@ class VerdictQuestion:
         return Verdict(only.ids[0], "", choice.word, choice.probabilities[self.words[0]])
 
 
+async def ask_verdict(
+    judge: Consultation, prompt: Prompt, words: Sequence[str], *, mode: VerdictMode = "json"
+) -> Verdict:
+    """Ask for one verdict on the whole material. It has no id.
+
+    Args:
+        judge: The step's judge.
+        prompt: What is asked. It says what each word means.
+        words: The words the verdict can be.
+        mode: `json` asks for the verdict with its reason, `logprobs` for one word.
+
+    Raises:
+        JudgeError: There is no usable answer.
+    """
+    if mode == "logprobs":
+        choice = await judge.ask(prompt, one_of(*words))
+        return Verdict("", "", choice.word, choice.probabilities[choice.word])
+    given: Any = await judge.ask(prompt, _one_verdict(tuple(words)))
+    return Verdict("", given.reason, given.verdict)
+
+
+@lru_cache(maxsize=256)
+def _one_verdict(words: tuple[str, ...]) -> Any:
+    return msgspec.defstruct("Verdict", [("reason", str), ("verdict", Literal[words])], frozen=True)
+
+
 def verdict_lines(verdicts: Iterable[Verdict], entries: Listing) -> str:
     """The verdicts with what they are about, for a question about the reason."""
     texts = dict(zip(entries.ids, entries.texts))
@@ -161,6 +188,18 @@ def require_answer(run: Run) -> str:
     return run.final_text
 
 
+def require_ground_truth(run: Run) -> str:
+    """The right answer, as text.
+
+    Raises:
+        NotScorable: There is none.
+    """
+    text = "" if run.ground_truth is None else as_text(run.ground_truth)
+    if not text.strip():
+        raise NotScorable("there is no ground truth")
+    return text
+
+
 def require_scale(scale: float) -> float:
     """The scale, if it is a positive number.
 
@@ -198,6 +237,18 @@ def require_texts(option: str, value: Sequence[str] | None) -> list[str] | None:
     if isinstance(value, str) or not all(isinstance(text, str) for text in value):
         raise OptionError(f"{option} must be a list of texts, not {value!r}")
     return list(value)
+
+
+def require_fields(option: str, value: Mapping[str, Any] | None, fields: type[A]) -> A:
+    """The value as a struct of these fields; those that are not given have their defaults.
+
+    Raises:
+        OptionError: A field is unknown, or its value is out of its range.
+    """
+    try:
+        return msgspec.convert({} if value is None else value, fields)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"{option}: {error}") from None
 
 
 def require_mode(mode: str) -> VerdictMode:
