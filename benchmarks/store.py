@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, date, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from referee import Message, Run, Score, Text, ToolCall  # noqa: E402
 from referee.bounds import Bounds  # noqa: E402
 from referee.scores import JudgeUsage, StepError, Unscored  # noqa: E402
+from referee.storage.columns import ColumnKey  # noqa: E402
 from referee.storage.filters import ScoreFilter  # noqa: E402
+from referee.storage.grid import GridFilter  # noqa: E402
 from referee.storage.scored_runs import ScoredRun  # noqa: E402
 from referee.storage.store import Store  # noqa: E402
 
@@ -99,7 +102,7 @@ def fill(store: Store, total: int) -> float:
     sources = [(f"experiment-{number}", None) for number in range(5)] + [("live", "live")]
     for name, kind in sources:
         runs = live_runs(total // 2 // len(SCORERS)) if kind else experiment_runs(name, items)
-        while batch := [run for run, _ in zip(runs, range(2000))]:
+        while batch := list(islice(runs, 2000)):
             started = time.perf_counter()
             store.save(batch, experiment=name)
             seconds += time.perf_counter() - started
@@ -159,6 +162,23 @@ def questions(store: Store, chance: random.Random) -> dict[str, Callable[[], Any
         "facets": lambda: scores.facets(),
         "facets of a filter": lambda: scores.facets(ScoreFilter(scorer=scorer(), at_most=0.42)),
         "facets of a tag": lambda: scores.facets(ScoreFilter(tag="long")),
+        "experiments": lambda: store.experiments.latest(),
+        "columns of an experiment": lambda: store.experiments.columns("experiment-1"),
+        "grid of an experiment": lambda: store.experiments.grid("experiment-1"),
+        "grid sorted by a scorer": lambda: store.experiments.grid("experiment-1", sort=ColumnKey(scorer())),
+        "grid sorted by a scorer, next page": lambda: store.experiments.grid(
+            "experiment-1",
+            sort=(key := ColumnKey(scorer())),
+            descending=True,
+            after=store.experiments.grid("experiment-1", sort=key, descending=True).next,
+        ),
+        "grid of what failed": lambda: store.experiments.grid("experiment-1", GridFilter(outcomes=("failed",))),
+        "grid of errors": lambda: store.experiments.grid("experiment-1", GridFilter(outcomes=("error",))),
+        "grid of a tag": lambda: store.experiments.grid("experiment-1", GridFilter(tag="long")),
+        "compare all scorers' figures": lambda: store.experiments.columns_of_both("experiment-1", "experiment-2"),
+        "compare a scorer, the worst items first": lambda: store.experiments.compare(
+            "experiment-1", "experiment-2", scorer()
+        ),
         "trend": lambda: scores.trend(scorer()),
         "trend of live traffic": lambda: scores.trend(scorer(), ScoreFilter(experiment="live")),
     }

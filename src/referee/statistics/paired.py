@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from random import Random
 
@@ -13,6 +14,8 @@ from referee.statistics.student import normal_quantile
 RESAMPLES = 9999
 #: Up to so many differences that are not 0 every choice of signs is tried; above, signs are drawn.
 _EXACT = 16
+#: From so many on, the normal limit is as close to the exact value as 9,999 draws are, and 100 times as fast.
+_MANY = 200
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
@@ -38,7 +41,10 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     if only_first < 0 or only_second < 0:
         raise OptionError(f"counts must be 0 or more, not {only_first} and {only_second}")
     total = only_first + only_second
-    tail = sum(math.comb(total, count) for count in range(min(only_first, only_second) + 1))
+    tail = ways = 1
+    for count in range(min(only_first, only_second)):
+        ways = ways * (total - count) // (count + 1)
+        tail += ways
     return min(1.0, tail / (1 << total) * 2)
 
 
@@ -47,7 +53,8 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
 
     Two-sided. With at most 16 differences that are not 0, all ways of swapping are counted and the value is exact.
     With more, so many ways are drawn, and the value is (ways at least as extreme + 1) / (ways + 1): B. Phipson and
-    G. K. Smyth, "Permutation P-values Should Never Be Zero", 2010.
+    G. K. Smyth, "Permutation P-values Should Never Be Zero", 2010. From 200 on, the sum of the differences under
+    random signs is taken as normal, with the sum of their squares as variance.
 
     Args:
         differences: Second minus first, by item.
@@ -68,6 +75,8 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
         for size in sizes:
             sums = [total + signed for total in sums for signed in (size, -size)]
         return sum(abs(total) >= observed for total in sums) / len(sums)
+    if len(sizes) >= _MANY:
+        return max(math.erfc(observed / math.sqrt(2 * math.fsum(size * size for size in sizes))), sys.float_info.min)
     bits = Random(seed).getrandbits  # noqa: S311 - statistics, no secret
     whole = math.fsum(sizes)
     extreme = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, exists, select
 
-from referee.errors import OptionError, StoreError
+from referee.errors import OptionError
+from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
 from referee.storage.rollups import DAY_MS
 from referee.storage.schema import ALL_DAYS, experiments, rollups, run_tags, runs, scorers, scores
@@ -24,7 +24,7 @@ class ScoreFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which scores are asked for. All conditions must hold; a field that is not given holds for every score.
 
     Attributes:
-        experiment: The key of an experiment, or `recorded`, or `live`.
+        experiment: The key or name of an experiment, or `recorded`, or `live`.
         kind: `experiment`, `recorded` or `live`.
         scorer: A scorer's id.
         version: A scorer's version.
@@ -111,7 +111,7 @@ class Selection:
     def __init__(self, connection: Connection, given: ScoreFilter) -> None:
         self.filter = given
         self.outcomes = [OUTCOMES.index(outcome) for outcome in given.outcomes]
-        self.experiment = None if given.experiment is None else experiment_number(connection, given.experiment)
+        self.experiment = None if given.experiment is None else find(connection, given.experiment).number
         #: The runs asked for, where they are few.
         self.runs = _few_runs(connection, self) if given.asks_run else None
 
@@ -211,21 +211,6 @@ class Selection:
 
 def _day(given: date | None) -> int | None:
     return None if given is None else given.toordinal() - _EPOCH
-
-
-def experiment_number(connection: Connection, key: str) -> int:
-    """The number of an experiment.
-
-    Raises:
-        StoreError: There is none of this key; names the nearest one.
-    """
-    number = connection.execute(select(experiments.c.id).where(experiments.c.key == key)).scalar()
-    if number is None:
-        keys = connection.execute(select(experiments.c.key).order_by(experiments.c.id.desc()).limit(1000)).scalars()
-        near = get_close_matches(key, list(keys), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise StoreError(f"there is no experiment {key!r}{hint}")
-    return int(number)
 
 
 def _scorer_numbers(given: ScoreFilter) -> Select[tuple[int]]:

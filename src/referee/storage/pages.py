@@ -25,6 +25,8 @@ ORDERS: tuple[Order, ...] = ("newest", "oldest", "lowest", "highest")
 MOST_BRANCHES = 120
 #: Up to so many scores are sorted rather than walked through in the order of time.
 FEW_SCORES = 20_000
+#: Above so many scores of one experiment, those of all experiments are walked through in the order of value.
+MANY_SCORES = 100_000
 
 _WITH_NUMBER = [OUTCOMES.index(name) for name in ("failed", "passed", "unbounded")]
 _WITHOUT_NUMBER = [OUTCOMES.index(name) for name in ("error", "not_scorable")]
@@ -141,9 +143,12 @@ class _Reading(NamedTuple):
             return None
         rest = [*self.selection.of_experiment(), *self.selection.of_value(), *self.selection.of_time()]
         by_value = self.phase == BY_VALUE
-        if self.selection.experiment is None and (
-            by_value or (given.asks_value and self.counts.total.count <= FEW_SCORES)
-        ):
+        total = self.counts.total.count
+        if by_value:
+            use_values = self.selection.experiment is None or total > MANY_SCORES
+        else:
+            use_values = self.selection.experiment is None and given.asks_value and total <= FEW_SCORES
+        if use_values:
             # `+ 0` keeps SQLite from taking the index of outcomes for this.
             outcomes = (scores.c.outcome + 0).in_(sorted({outcome for _, outcome in pairs}))
             return [[scores.c.scorer == scorer, outcomes, *rest] for scorer in sorted({scorer for scorer, _ in pairs})]

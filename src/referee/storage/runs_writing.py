@@ -10,8 +10,8 @@ from sqlalchemy import Connection, bindparam, select, update
 from referee.runs import Run, content_id
 from referee.storage import codec
 from referee.storage.bulk import insert_for, insert_missing, insert_rows, take_numbers
-from referee.storage.schema import run_contents, run_tags, runs
-from referee.storage.scored_runs import ScoredRun
+from referee.storage.schema import experiments, run_contents, run_tags, runs
+from referee.storage.scored_runs import Kind, ScoredRun
 
 _EXPERIMENT_KIND = "experiment"
 _DAY_MS = 86_400_000
@@ -45,11 +45,13 @@ _COLUMNS = tuple(runs.c.keys())
 _CONTENT_COLUMNS = ("run", "body", "extra")
 
 
-def write_runs(connection: Connection, records: Sequence[ScoredRun], experiment: int, kind: str) -> list[RunKey]:
+def write_runs(
+    connection: Connection, records: Sequence[ScoredRun], experiment: int, kind: Kind, *, replace: bool = False
+) -> list[RunKey]:
     """Write the runs that are not there yet and say, record by record, where each lies.
 
-    A run that is stored stays as it is, with two exceptions: what was stored as a failure of the target, or without
-    content, gives way to the run itself. Two recorded runs of one id and different content are two runs: the later one
+    Unless it is to be replaced, a run that is stored stays as it is, with two exceptions: what was stored as a failure
+    of the target, or without content, gives way to the run itself. Two recorded runs of one id and different content are two runs: the later one
     gets a piece of its digest as a suffix.
     """
     drafts = [_draft(record, experiment, kind) for record in records]
@@ -66,7 +68,9 @@ def write_runs(connection: Connection, records: Sequence[ScoredRun], experiment:
             more, more_new = _insert_or_find(connection, renamed, experiment)
             stored |= more
             new |= more_new
-    _replace_failures(connection, drafts, places, stored)
+    updated = _update(connection, drafts, places, stored, new, everything=replace)
+    failed = sum(stored[place].error is not None for place in new)
+    _count_results(connection, experiment, len(new), failed + updated)
     return [RunKey(stored[place].number, stored[place].at, place in new) for place in places]
 
 
@@ -184,21 +188,28 @@ def _content(number: int, record: ScoredRun) -> tuple[int, str, str | None]:
     return number, codec.encode(record.run), None if record.extra is None else codec.encode(record.extra)
 
 
-def _replace_failures(
+def _update(
     connection: Connection,
     drafts: Sequence[tuple[dict[str, Any], ScoredRun]],
     places: Sequence[_Place],
     stored: dict[_Place, _Stored],
-) -> None:
-    better = {}
+    new: set[_Place],
+    *,
+    everything: bool,
+) -> int:
+    """Put runs in the place of stored failures and of stored runs without content; or of all that were stored.
+
+    Gives by how many there are more failures than before.
+    """
+    better, failed = {}, {}
     for (row, record), place in zip(drafts, places):
         old = stored[place]
-        is_first = old.digest != row["digest"] or old.error != row["error"]
-        if is_first and row["error"] is None and row["digest"] and (old.error is not None or not old.digest):
+        is_filling = row["error"] is None and row["digest"] and (old.error is not None or not old.digest)
+        if place not in new and (everything or is_filling):
             better[old.number] = (row, record)
-            stored[place] = old._replace(digest=row["digest"], error=None)
+            failed[old.number] = (row["error"] is not None) - (old.error is not None)
     if not better:
-        return
+        return 0
     changed = [name for name in _COLUMNS if name not in ("id", "experiment", "item", "repeat", "at")]
     connection.execute(
         update(runs)
@@ -216,3 +227,10 @@ def _replace_failures(
         ),
         [dict(zip(_CONTENT_COLUMNS, _content(number, record))) for number, (_, record) in sorted(better.items())],
     )
+    return sum(failed.values())
+
+
+def _count_results(connection: Connection, experiment: int, new: int, failed: int) -> None:
+    if new or failed:
+        more = {"results": experiments.c.results + new, "failed_results": experiments.c.failed_results + failed}
+        connection.execute(update(experiments).where(experiments.c.id == experiment).values(more))

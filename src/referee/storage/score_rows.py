@@ -157,21 +157,35 @@ def read_score(connection: Connection, number: int) -> StoredScore:
     if not rows:
         raise StoreError(f"there is no score {number}")
     [row] = rows
-    details = connection.execute(select(score_details).where(score_details.c.score == number)).one_or_none()
     body = connection.execute(select(run_contents.c.body).where(run_contents.c.run == row.run)).scalar()
     run = codec.decode(body, Run) if body is not None else Run(id=row.run_id)
-    kept = codec.decode(details.body, dict[str, Any]) if details is not None and details.body is not None else {}
-    score = msgspec.convert(
-        {
-            **kept,
-            "run_id": row.run_id,
-            "scorer_id": row.scorer,
-            "scorer_version": row.version,
-            "score": row.value,
-            "reason": None if details is None else details.reason,
-            "range": row.range,
-            "lower_is_better": row.lower_is_better,
-        },
-        Score,
-    )
+    score = score_of(connection.execute(select(*_SCORE_COLUMNS).select_from(_FROM).where(scores.c.id == number)).one())
     return StoredScore(row=row, score=score, run=run)
+
+
+_SCORE_COLUMNS = (
+    runs.c.run_id,
+    scorers.c.scorer_id,
+    scorers.c.version,
+    scorers.c.low,
+    scorers.c.high,
+    scorers.c.lower_is_better,
+    scores.c.value,
+    score_details.c.reason,
+    score_details.c.body,
+)
+
+
+def score_of(row: Any) -> Score:
+    """The score of a row with the columns of run id, scorer, value and details."""
+    kept = {} if row.body is None else codec.decode(row.body, dict[str, Any])
+    fields = {
+        "run_id": row.run_id,
+        "scorer_id": row.scorer_id,
+        "scorer_version": row.version,
+        "score": row.value,
+        "reason": row.reason,
+        "range": (row.low, row.high),
+        "lower_is_better": bool(row.lower_is_better),
+    }
+    return msgspec.convert({**kept, **fields}, Score)

@@ -9,11 +9,12 @@ from typing import Any
 
 from referee.pipeline import Scorer
 from referee.storage.database import Database
-from referee.storage.experiments import ensure_experiment
+from referee.storage.experiment_rows import ensure_experiment
+from referee.storage.experiments import Experiments
 from referee.storage.registry import Registry
 from referee.storage.scored_runs import RECORDED, Kind, ScoredRun
 from referee.storage.scores import Scores
-from referee.storage.writing import Written, write_records
+from referee.storage.writing import Writing, Written
 
 #: How many records go into one transaction.
 BATCH = 500
@@ -29,6 +30,7 @@ class Store:
         url: A file's path, `sqlite:///path`, or `postgresql://user:password@host/name`.
 
     Attributes:
+        experiments: Experiments, their figures, grids and comparisons.
         scores: Questions about scores.
 
     Raises:
@@ -51,6 +53,7 @@ class Store:
     def __init__(self, url: str | Path) -> None:
         self.database = Database(url)
         self._registry = Registry(self.database)
+        self.experiments = Experiments(self.database)
         self.scores = Scores(self.database)
 
     def __enter__(self) -> Store:
@@ -73,6 +76,7 @@ class Store:
         experiment: str = RECORDED,
         kind: Kind | None = None,
         scorers: Sequence[Scorer[Any, Any]] = (),
+        replace: bool = False,
     ) -> Written:
         """Save runs with their scores. Saving the same again changes nothing.
 
@@ -82,6 +86,8 @@ class Store:
             kind: `experiment`, `recorded` or `live`; needed only for a key of your own that is new and no experiment.
             scorers: The scorers, where they are at hand: their descriptions and specifications are kept, and a check
                 without bounds passes at 1.
+            replace: Put each run and its scores in the place of what is stored of it. Otherwise what is stored stays,
+                and only errors give way.
 
         Returns:
             How many scores were added, how many took the place of an error, and how many were there already.
@@ -95,7 +101,8 @@ class Store:
         for batch in _batches(records):
             self._registry.register_scores(score for record in batch for score in record.all_scores)
             with self.database.write() as connection:
-                written += write_records(connection, batch, belongs_to.number, belongs_to.kind, self._registry)
+                writing = Writing(connection, belongs_to.number, belongs_to.kind, self._registry, replace=replace)
+                written += writing.write(batch)
         return written
 
 

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from referee.scores import Score
 from referee.storage import codec
@@ -20,8 +20,8 @@ from referee.storage.outcomes import OUTCOMES, outcome_of
 from referee.storage.registry import Registry
 from referee.storage.rollups import Changes
 from referee.storage.runs_writing import RunKey, write_runs
-from referee.storage.schema import WHOLE_RUN, score_details, scores
-from referee.storage.scored_runs import ScoredRun
+from referee.storage.schema import WHOLE_RUN, score_details, scorers, scores
+from referee.storage.scored_runs import Kind, ScoredRun
 
 _ERROR = OUTCOMES.index("error")
 _NUMBERS_FROM = OUTCOMES.index("failed")
@@ -86,30 +86,124 @@ class _Stored(NamedTuple):
 
     number: int
     outcome: int
+    value: float | None
+    at: int
+    range: tuple[float, float]
 
 
 #: Run, turn and scorer.
 _Key = tuple[int, int, int]
 
 
-def write_records(
-    connection: Connection, records: Sequence[ScoredRun], experiment: int, kind: str, registry: Registry
-) -> Written:
-    """Write records in the transaction of `connection`; the registry knows their scorers."""
-    places = write_runs(connection, records, experiment, kind)
-    drafts = _drafts(records, places, registry)
-    stored = _stored_scores(connection, [place.number for place in places if not place.is_new])
-    new = [draft for key, draft in drafts.items() if key not in stored]
-    better = {
-        stored[key].number: draft
-        for key, draft in drafts.items()
-        if key in stored and stored[key].outcome == _ERROR and draft.outcome != _ERROR
-    }
-    changes = Changes()
-    _insert(connection, new, experiment, changes)
-    _replace(connection, better, experiment, changes)
-    changes.apply(connection)
-    return Written(len(new), len(better), len(drafts) - len(new) - len(better))
+class Writing:
+    """One write of runs with their scores, in the transaction of `connection`.
+
+    Args:
+        connection: A writing connection.
+        experiment: The number of what they belong to.
+        kind: Its kind.
+        registry: Knows the scorers.
+        replace: Put each run and its scores in the place of what is stored of it. Otherwise what is stored stays, and
+            only errors give way.
+    """
+
+    def __init__(
+        self, connection: Connection, experiment: int, kind: Kind, registry: Registry, *, replace: bool = False
+    ) -> None:
+        self._connection = connection
+        self._experiment = experiment
+        self._kind = kind
+        self._registry = registry
+        self._is_replacing = replace
+        self._changes = Changes()
+
+    def write(self, records: Sequence[ScoredRun]) -> Written:
+        """Write runs with their scores."""
+        places = write_runs(self._connection, records, self._experiment, self._kind, replace=self._is_replacing)
+        drafts = _drafts(records, places, self._registry)
+        stored = self._stored([place.number for place in places if not place.is_new])
+        new = [draft for key, draft in drafts.items() if key not in stored]
+        better = {key: draft for key, draft in drafts.items() if key in stored and self._is_better(draft, stored[key])}
+        self._insert(new)
+        self._update({stored[key]: draft for key, draft in better.items()})
+        if self._is_replacing:
+            self._remove({key: score for key, score in stored.items() if key not in drafts})
+        self._changes.apply(self._connection)
+        return Written(len(new), len(better), len(drafts) - len(new) - len(better))
+
+    def _is_better(self, draft: _Draft, stored: _Stored) -> bool:
+        return self._is_replacing or (stored.outcome == _ERROR and draft.outcome != _ERROR)
+
+    def _stored(self, runs: Sequence[int]) -> dict[_Key, _Stored]:
+        """The scores of runs that were there before; no other writer adds to them while we hold their rows."""
+        stored = {}
+        row = (scores.c.id, scores.c.outcome, scores.c.value, scores.c.at, scorers.c.low, scorers.c.high)
+        query = select(scores.c.run, scores.c.turn, scores.c.scorer, *row).join(
+            scorers, scorers.c.id == scores.c.scorer
+        )
+        for start in range(0, len(runs), _CHUNK):
+            some = query.where(scores.c.run.in_(runs[start : start + _CHUNK]))
+            for run, turn, scorer, number, outcome, value, at, low, high in self._connection.execute(some):
+                stored[run, turn, scorer] = _Stored(number, outcome, value, at, (low, high))
+        return stored
+
+    def _insert(self, drafts: Sequence[_Draft]) -> None:
+        rows, details = [], []
+        for number, draft in zip(take_numbers(self._connection, scores, len(drafts)), drafts):
+            place = (number, draft.run, draft.turn, draft.scorer, self._experiment)
+            rows.append((*place, draft.outcome, draft.value, draft.at))
+            reason, body = _details_of(draft.score)
+            if reason is not None or body is not None:
+                details.append((number, reason, body))
+            self._count(draft)
+        insert_rows(self._connection, scores, _SCORE_COLUMNS, rows)
+        insert_rows(self._connection, score_details, _DETAIL_COLUMNS, details)
+
+    def _update(self, better: dict[_Stored, _Draft]) -> None:
+        """Put new outcomes in the place of stored ones."""
+        if not better:
+            return
+        for old, draft in better.items():
+            self._take_away(draft.scorer, draft.turn, old)
+            self._count(draft)
+        self._connection.execute(
+            update(scores)
+            .where(scores.c.id == bindparam("number"))
+            .values(outcome=bindparam("new_outcome"), value=bindparam("new_value")),
+            [
+                {"number": old.number, "new_outcome": draft.outcome, "new_value": draft.value}
+                for old, draft in better.items()
+            ],
+        )
+        insert = insert_for(self._connection, score_details)
+        self._connection.execute(
+            insert.on_conflict_do_update(
+                index_elements=["score"], set_={"reason": insert.excluded.reason, "body": insert.excluded.body}
+            ),
+            [dict(zip(_DETAIL_COLUMNS, (old.number, *_details_of(draft.score)))) for old, draft in better.items()],
+        )
+
+    def _remove(self, gone: dict[_Key, _Stored]) -> None:
+        """Remove scores that the replaced runs no longer have."""
+        if not gone:
+            return
+        for (_, turn, scorer), old in gone.items():
+            self._take_away(scorer, turn, old)
+        numbers = [old.number for old in gone.values()]
+        self._connection.execute(delete(score_details).where(score_details.c.score.in_(numbers)))
+        self._connection.execute(delete(scores).where(scores.c.id.in_(numbers)))
+
+    def _take_away(self, scorer: int, turn: int, old: _Stored) -> None:
+        self._changes.add(self._experiment, scorer, turn, old.at, old.outcome, old.value, old.range, sign=-1)
+
+    def _count(self, draft: _Draft) -> None:
+        cell = self._changes.add(
+            self._experiment, draft.scorer, draft.turn, draft.at, draft.outcome, draft.value, draft.score.range
+        )
+        if draft.score.judge:
+            for usage in draft.score.judge.values():
+                cell.tokens += usage.input_tokens + usage.output_tokens
+                cell.cost += usage.cost or 0.0
 
 
 def _drafts(records: Sequence[ScoredRun], places: Sequence[RunKey], registry: Registry) -> dict[_Key, _Draft]:
@@ -130,59 +224,6 @@ def _scores_of(record: ScoredRun) -> Iterator[tuple[int, Score]]:
     yield from ((WHOLE_RUN, score) for score in record.scores)
     for turn, scores_of_turn in record.turn_scores.items():
         yield from ((turn, score) for score in scores_of_turn)
-
-
-def _stored_scores(connection: Connection, runs: Sequence[int]) -> dict[_Key, _Stored]:
-    """The scores of runs that were there before; no other writer adds to them while we hold their rows."""
-    stored = {}
-    query = select(scores.c.run, scores.c.turn, scores.c.scorer, scores.c.id, scores.c.outcome)
-    for start in range(0, len(runs), _CHUNK):
-        for run, turn, scorer, *rest in connection.execute(query.where(scores.c.run.in_(runs[start : start + _CHUNK]))):
-            stored[run, turn, scorer] = _Stored(*rest)
-    return stored
-
-
-def _insert(connection: Connection, drafts: Sequence[_Draft], experiment: int, changes: Changes) -> None:
-    rows, details = [], []
-    for number, draft in zip(take_numbers(connection, scores, len(drafts)), drafts):
-        rows.append((number, draft.run, draft.turn, draft.scorer, experiment, draft.outcome, draft.value, draft.at))
-        reason, body = _details_of(draft.score)
-        if reason is not None or body is not None:
-            details.append((number, reason, body))
-        _count(changes, draft, experiment)
-    insert_rows(connection, scores, _SCORE_COLUMNS, rows)
-    insert_rows(connection, score_details, _DETAIL_COLUMNS, details)
-
-
-def _replace(connection: Connection, better: dict[int, _Draft], experiment: int, changes: Changes) -> None:
-    """Put the new outcomes, by score number, in the place of stored errors."""
-    if not better:
-        return
-    for draft in better.values():
-        changes.add(experiment, draft.scorer, draft.turn, draft.at, _ERROR, None, draft.score.range, sign=-1)
-        _count(changes, draft, experiment)
-    connection.execute(
-        update(scores)
-        .where(scores.c.id == bindparam("number"))
-        .values(outcome=bindparam("new_outcome"), value=bindparam("new_value")),
-        [{"number": n, "new_outcome": draft.outcome, "new_value": draft.value} for n, draft in better.items()],
-    )
-    details = [(number, *_details_of(draft.score)) for number, draft in better.items()]
-    insert = insert_for(connection, score_details)
-    connection.execute(
-        insert.on_conflict_do_update(
-            index_elements=["score"], set_={"reason": insert.excluded.reason, "body": insert.excluded.body}
-        ),
-        [dict(zip(_DETAIL_COLUMNS, row)) for row in details],
-    )
-
-
-def _count(changes: Changes, draft: _Draft, experiment: int) -> None:
-    cell = changes.add(experiment, draft.scorer, draft.turn, draft.at, draft.outcome, draft.value, draft.score.range)
-    if draft.score.judge:
-        for usage in draft.score.judge.values():
-            cell.tokens += usage.input_tokens + usage.output_tokens
-            cell.cost += usage.cost or 0.0
 
 
 def _details_of(score: Score) -> tuple[str | None, str | None]:

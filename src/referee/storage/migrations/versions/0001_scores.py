@@ -84,9 +84,10 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("scores_at", "scores", ["at", "id"])
-    op.create_index("scores_of_experiment", "scores", ["experiment", "scorer", "outcome", "at", "id"])
+    op.create_index(
+        "scores_of_experiment", "scores", ["experiment", "scorer", "outcome", "at", "id", "value", "run", "turn"]
+    )
     op.create_index("scores_of_scorer", "scores", ["scorer", "outcome", "at", "id"])
-    op.create_index("scores_of_experiment_by_value", "scores", ["experiment", "scorer", "value", "id"])
     op.create_index("scores_by_value", "scores", ["scorer", "value", "id", "outcome", "experiment"])
     op.create_table(
         "score_details",

@@ -17,6 +17,9 @@ def upgrade() -> None:
         sa.Column("status", sa.Text),
         sa.Column("verdict", sa.Text),
         sa.Column("plan", sa.Text),
+        sa.Column("planned", sa.Integer),
+        sa.Column("results", sa.BigInteger, nullable=False, server_default="0"),
+        sa.Column("failed_results", sa.BigInteger, nullable=False, server_default="0"),
         sa.Column("dataset", sa.BigInteger),
         sa.Column("dataset_version", sa.Integer),
         sa.Column("finished_at", sa.BigInteger),
@@ -24,6 +27,10 @@ def upgrade() -> None:
         op.add_column("experiments", column)
     op.create_index("experiments_of_dataset", "experiments", ["dataset", "created_at"])
     op.create_index("experiments_at", "experiments", ["created_at", "id"])
+    op.execute(
+        "UPDATE experiments SET results = (SELECT count(*) FROM runs WHERE runs.experiment = experiments.id), "
+        "failed_results = (SELECT count(error) FROM runs WHERE runs.experiment = experiments.id)"
+    )
     op.add_column("run_contents", sa.Column("extra", sa.Text))
     op.create_table(
         "experiment_events",

@@ -1,0 +1,291 @@
+"""Two experiments compared, scorer by scorer and item by item.
+
+Items are paired by their id; of a repeated item the mean counts, and one turn is compared with the same turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from sqlalchemy import Connection, select
+
+from referee.errors import OptionError
+from referee.scores import TOLERANCE
+from referee.statistics import (
+    Interval,
+    detectable_difference,
+    difference_interval,
+    mcnemar_exact,
+    paired_permutation_test,
+)
+from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, versions_of
+from referee.storage.experiment_rows import find
+from referee.storage.figures import CONFIDENCE
+from referee.storage.schema import runs, scorers, scores
+
+#: What became of an item from the first experiment to the second. `no_score` where one of them has no number for it.
+Change: TypeAlias = Literal["worse", "better", "same", "only_first", "only_second", "no_score"]
+CHANGES: tuple[Change, ...] = ("worse", "better", "same", "only_first", "only_second", "no_score")
+#: How many items one query may name.
+_CHUNK = 2000
+
+
+class ScorerInBoth(msgspec.Struct, frozen=True, kw_only=True):
+    """A column that at least one of two experiments has, side by side, without looking at single items."""
+
+    scorer: str
+    turn: int | None
+    first: GridColumn | None
+    second: GridColumn | None
+
+    @property
+    def same_version(self) -> bool:
+        """Whether both were scored by one and the same version of the scorer."""
+        versions = [column.versions for column in (self.first, self.second) if column is not None]
+        return len(versions) == 2 and versions[0] == versions[1]
+
+
+class ItemChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One item in two experiments.
+
+    Attributes:
+        item: The item's id.
+        change: `worse`, `better`, `same`, `only_first`, `only_second`, or `no_score`: it is in both, and one of them
+            has no number for it.
+        first, second: The values; of a repeated item the means. `None` where there is no number.
+        first_score, second_score: The numbers of the scores in this store, of repeated items one of them.
+    """
+
+    item: str
+    change: Change
+    first: float | None
+    second: float | None
+    first_score: int | None
+    second_score: int | None
+
+
+class ScorerComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """One scorer in two experiments.
+
+    Attributes:
+        scorer, turn: The column.
+        lower_is_better: Whether a low score is the good one.
+        first_versions, second_versions: The scorer's versions. When they differ, it may be the scorer that changed.
+        counts: How many items came to each `Change`.
+        pairs: How many items have a number in both.
+        first, second: Their means.
+        difference: Second minus first.
+        interval: Of the difference, 95 %; `None` for fewer than two pairs.
+        p_value: The chance of a difference this large if there were none; `None` without pairs.
+        test: `mcnemar` (exact) for passes and failures, else `permutation`.
+        detectable: The smallest difference that a sample like this one would find four times out of five.
+        outcome: `better` or `worse` when the p-value is below 0.05.
+        total: How many items there are with the change that was asked for.
+        changes: The asked part of them, the worst first.
+    """
+
+    scorer: str
+    turn: int | None
+    lower_is_better: bool
+    first_versions: list[str]
+    second_versions: list[str]
+    counts: dict[Change, int]
+    pairs: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: Interval | None
+    p_value: float | None
+    test: Literal["mcnemar", "permutation"]
+    detectable: float | None
+    outcome: Literal["better", "worse", "no difference shown"]
+    total: int
+    changes: list[ItemChange]
+
+
+class _Side(NamedTuple):
+    """The scores of one column: by item the value, or `None`, and the number of the first score."""
+
+    values: dict[str, float | None]
+    numbers: dict[str, int]
+    versions: list[str]
+    lower_is_better: bool
+
+
+def read_columns_of_both(connection: Connection, first: str, second: str) -> list[ScorerInBoth]:
+    """The columns of two experiments side by side."""
+    sides: list[dict[ColumnKey, GridColumn]] = []
+    for name in (first, second):
+        number = find(connection, name).number
+        columns = read_columns(connection, number, has_repeats=has_repeats(connection, number))
+        sides.append({column.key: column for column in columns})
+    keys = dict.fromkeys([*sides[0], *sides[1]])
+    return [
+        ScorerInBoth(scorer=key.scorer, turn=key.turn, first=sides[0].get(key), second=sides[1].get(key))
+        for key in keys
+    ]
+
+
+def read_comparison(
+    connection: Connection,
+    first: str,
+    second: str,
+    column: ColumnKey,
+    changes: Sequence[Change],
+    *,
+    limit: int,
+    offset: int,
+) -> ScorerComparison:
+    """One scorer in two experiments. See `Experiments.compare`."""
+    unknown = [change for change in changes if change not in CHANGES]
+    if unknown:
+        raise OptionError(f"there is no change {unknown[0]!r}; there are: {', '.join(CHANGES)}")
+    numbers = [find(connection, name).number for name in (first, second)]
+    before, after = (_side(connection, number, column) for number in numbers)
+    absent = (
+        _absent(connection, numbers[0], after.values.keys() - before.values.keys()),
+        _absent(connection, numbers[1], before.values.keys() - after.values.keys()),
+    )
+    pairs = _pairs(before.values, after.values)
+    found = _changes(before, after, pairs, absent)
+    wanted = [change for change in CHANGES if not changes or change in changes]
+    return ScorerComparison(
+        scorer=column.scorer,
+        turn=column.turn,
+        lower_is_better=before.lower_is_better,
+        first_versions=before.versions,
+        second_versions=after.versions,
+        counts={change: len(found[change]) for change in CHANGES},
+        total=sum(len(found[change]) for change in wanted),
+        changes=[
+            ItemChange(
+                item=item,
+                change=change,
+                first=before.values.get(item),
+                second=after.values.get(item),
+                first_score=before.numbers.get(item),
+                second_score=after.numbers.get(item),
+            )
+            for change, item in _listed(found, wanted, offset, limit)
+        ],
+        **_tested([(first, second) for _, first, second in pairs], before.lower_is_better),
+    )
+
+
+def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
+    versions = versions_of(connection, experiment, column)
+    query = (
+        select(runs.c.item, scores.c.value, scores.c.id)
+        .join(runs, runs.c.id == scores.c.run)
+        .where(
+            scores.c.experiment == experiment,
+            scores.c.scorer.in_(versions),
+            scores.c.turn == stored_turn(column.turn),
+        )
+    )
+    found = connection.execute(query).all()
+    numbers = {item: number for item, _, number in found}
+    if len(numbers) == len(found):
+        values = {item: value for item, value, _ in found}
+    else:
+        values = _means(found)
+    rows = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
+    return _Side(
+        values,
+        numbers,
+        sorted(row.version for row in rows),
+        bool(rows[0].lower_is_better),
+    )
+
+
+def _means(found: Iterable[Any]) -> dict[str, float | None]:
+    """By item the mean of its repeats that have a number."""
+    listed: dict[str, list[float]] = {}
+    for item, value, _ in found:
+        of_item = listed.setdefault(item, [])
+        if value is not None:
+            of_item.append(value)
+    return {item: sum(values) / len(values) if values else None for item, values in listed.items()}
+
+
+def _absent(connection: Connection, experiment: int, items: Iterable[str]) -> set[str]:
+    """Those of the items that an experiment does not have at all."""
+    absent = set(items)
+    listed = sorted(absent)
+    for start in range(0, len(listed), _CHUNK):
+        query = select(runs.c.item).where(runs.c.experiment == experiment)
+        absent -= set(connection.scalars(query.where(runs.c.item.in_(listed[start : start + _CHUNK]))))
+    return absent
+
+
+def _pairs(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> list[tuple[str, float, float]]:
+    """The items that have a number in both, with both."""
+    return [
+        (item, first, second)
+        for item, first in before.items()
+        if first is not None and (second := after.get(item)) is not None
+    ]
+
+
+#: How much an item gained, and the item.
+_Gain = tuple[float, str]
+
+
+def _changes(
+    before: _Side, after: _Side, pairs: Iterable[tuple[str, float, float]], absent: tuple[set[str], set[str]]
+) -> dict[Change, list[_Gain]]:
+    """The items by what became of them."""
+    sign = -1 if before.lower_is_better else 1
+    gains = [((second - first) * sign, item) for item, first, second in pairs]
+    unpaired = (before.values.keys() | after.values.keys()) - {item for _, item in gains}
+    return {
+        "worse": [gain for gain in gains if gain[0] < -TOLERANCE],
+        "better": [gain for gain in gains if gain[0] > TOLERANCE],
+        "same": [gain for gain in gains if -TOLERANCE <= gain[0] <= TOLERANCE],
+        "only_first": [(0.0, item) for item in unpaired & absent[1]],
+        "only_second": [(0.0, item) for item in unpaired & absent[0]],
+        "no_score": [(0.0, item) for item in unpaired - absent[0] - absent[1]],
+    }
+
+
+def _listed(
+    found: Mapping[Change, list[_Gain]], wanted: Iterable[Change], offset: int, limit: int
+) -> Iterator[tuple[Change, str]]:
+    """The asked part of the items, in the order of the changes, the largest loss first."""
+    for change in wanted:
+        for _, item in nsmallest(offset + limit, found[change])[offset:]:
+            yield change, item
+            limit -= 1
+        offset = max(0, offset - len(found[change]))
+        if not limit:
+            return
+
+
+def _tested(pairs: Sequence[tuple[float, float]], lower_is_better: bool) -> dict[str, Any]:
+    """The figures of the paired values, and whether their difference is more than noise."""
+    differences = [second - first for first, second in pairs]
+    if not differences:
+        nothing = dict.fromkeys(("first", "second", "difference", "interval", "p_value", "detectable"))
+        return {**nothing, "pairs": 0, "test": "permutation", "outcome": "no difference shown"}
+    is_rate = all(value in (0, 1) for pair in pairs for value in pair)
+    if is_rate:
+        p_value = mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
+    else:
+        p_value = paired_permutation_test(differences)
+    difference = sum(differences) / len(differences)
+    is_gain = (difference > 0) != lower_is_better
+    shown = "better" if is_gain else "worse"
+    return {
+        "pairs": len(pairs),
+        "first": sum(first for first, _ in pairs) / len(pairs),
+        "second": sum(second for _, second in pairs) / len(pairs),
+        "difference": difference,
+        "interval": difference_interval(differences, CONFIDENCE),
+        "p_value": p_value,
+        "test": "mcnemar" if is_rate else "permutation",
+        "detectable": detectable_difference(differences, CONFIDENCE),
+        "outcome": shown if p_value < 1 - CONFIDENCE else "no difference shown",
+    }
