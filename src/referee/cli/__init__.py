@@ -18,6 +18,7 @@ COMMANDS = {
     "score": ("referee.cli.score:score", "Score recorded runs."),
     "scorers": ("referee.cli.scorers:scorers", "List the scorers, or explain one."),
     "show": ("referee.cli.show:show", "Print one run as a readable conversation."),
+    "studio": ("referee.cli.studio:studio", "Show the experiments and scores of a store in the browser."),
 }
 
 #: Exit codes, the first that applies.

@@ -1,0 +1,150 @@
+"""Numbers, times and histograms for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from referee.statistics import Interval
+from referee.storage.figures import Histogram
+
+#: What an outcome is called on a page.
+OUTCOME_WORDS = {
+    "error": "error",
+    "not_scorable": "not scorable",
+    "failed": "failed",
+    "passed": "passed",
+    "unbounded": "no bound",
+}
+
+
+def number(value: float | None) -> str:
+    """A score or a mean: three significant decimals at most; a dash where there is none.
+
+    Example:
+        >>> number(0.5), number(1.0), number(0.12345), number(None), number(123456.0)
+        ('0.5', '1', '0.123', '–', '123,456')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:,.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text.replace("-", "−")
+
+
+def signed(value: float | None) -> str:
+    """A difference, with its sign.
+
+    Example:
+        >>> signed(0.25), signed(-0.5), signed(0.0)
+        ('+0.25', '−0.5', '0')
+    """
+    return f"+{number(value)}" if value is not None and number(value).lstrip("−") != "0" and value > 0 else number(value)
+
+
+def interval(given: Interval | None) -> str:
+    """An interval, from low to high.
+
+    Example:
+        >>> interval(Interval(0.25, 0.75, 0.95, "t"))
+        '0.25 to 0.75'
+    """
+    return "" if given is None else f"{number(given.low)} to {number(given.high)}"
+
+
+def count(value: int) -> str:
+    """A whole number with its thousands apart."""
+    return f"{value:,}"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value.
+
+    Example:
+        >>> p_value(0.04321), p_value(0.00001)
+        ('0.043', 'below 0.001')
+    """
+    if value is None:
+        return "–"
+    return "below 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def moment(value: datetime | None) -> str:
+    """A time, UTC, to the minute."""
+    return "–" if value is None else f"{value:%Y-%m-%d %H:%M}"
+
+
+def duration(value: float | None) -> str:
+    """Milliseconds.
+
+    Example:
+        >>> duration(12.3), duration(2345.0)
+        ('12 ms', '2.3 s')
+    """
+    if value is None:
+        return "–"
+    return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
+
+
+def size(characters: int) -> str:
+    """The length of a text.
+
+    Example:
+        >>> size(999), size(5_242_880)
+        ('999 characters', '5,242,880 characters')
+    """
+    return f"{characters:,} characters"
+
+
+def cost(value: float | None) -> str:
+    """US dollars."""
+    return "–" if value is None else f"${value:,.4f}"
+
+
+def outcome(value: str) -> str:
+    """The word for an outcome."""
+    return OUTCOME_WORDS.get(value, value)
+
+
+class Bar(NamedTuple):
+    """A bar of a drawn histogram: its place and size on a canvas, the values that it counts, and how many they are."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    low: float
+    high: float
+    count: int
+
+    @property
+    def words(self) -> str:
+        """What the bar says."""
+        span = number(self.low) if self.low == self.high else f"{number(self.low)} to {number(self.high)}"
+        return f"{span}: {self.count:,}"
+
+
+def bars(histogram: Histogram, width: int, height: int) -> list[Bar]:
+    """The bars of a histogram on a canvas, those that count nothing left out. A small count is still seen."""
+    most = max((bin.count for bin in histogram.bins), default=0)
+    step = width // len(histogram.bins)
+    drawn = []
+    for place, bin in enumerate(histogram.bins):
+        if bin.count:
+            tall = max(1, round(bin.count / most * height))
+            drawn.append(Bar(place * step, height - tall, max(1, step - 1), tall, bin.low, bin.high, bin.count))
+    return drawn
+
+
+FILTERS = {
+    "number": number,
+    "signed": signed,
+    "interval": interval,
+    "count": count,
+    "p_value": p_value,
+    "moment": moment,
+    "duration": duration,
+    "size": size,
+    "cost": cost,
+    "outcome": outcome,
+    "bars": bars,
+}

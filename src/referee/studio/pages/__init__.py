@@ -1,0 +1,1 @@
+"""The pages, each a function from a query to what it says."""

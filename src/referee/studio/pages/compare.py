@@ -1,0 +1,121 @@
+"""Two experiments side by side: better, worse, same, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from referee.storage.comparison import CHANGES, ItemChange, ScorerComparison, ScorerInBoth
+from referee.storage.score_rows import StoredScore
+from referee.storage.store import Store
+from referee.studio.baseline import Against, against_baseline
+from referee.studio.conversation import Section, sections_of
+from referee.studio.fields import Fields
+from referee.studio.page import Page, Rows
+from referee.studio.query import Query
+from referee.studio.word_diff import Segment, word_diff
+
+_ITEM_COLUMNS = ItemChange.__struct_fields__
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One item in one of the experiments."""
+
+    stored: StoredScore
+    sections: list[Section]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """One item in both experiments; a side is `None` where the item has no score."""
+
+    item: str
+    first: Side | None
+    second: Side | None
+    answers: list[Segment] | None
+
+
+def compare_page(store: Store, query: Query) -> Page:
+    """Two experiments, scorer by scorer; one scorer item by item; one item with both answers."""
+    query.allow("first", "second", "scorer", "turn", "change", "offset", "item", "first_score", "second_score")
+    names = query.text("first"), query.text("second")
+    choices = store.experiments.latest(limit=200)
+    if names[0] is None or names[1] is None:
+        return Page("compare.html", "Compare", {"first": None, "second": None}, Rows(_ITEM_COLUMNS, []), {"choices": choices})
+    first, second = (store.experiments.get(name) for name in names if name)
+    columns = store.experiments.columns_of_both(first.key, second.key)
+    chosen = _chosen(query, columns)
+    comparison = None
+    if chosen is not None and chosen.first is not None and chosen.second is not None:
+        comparison = store.experiments.compare(
+            first.key,
+            second.key,
+            chosen.scorer,
+            turn=chosen.turn,
+            changes=query.texts("change"),  # type: ignore[arg-type]
+            limit=query.limit,
+            offset=query.whole("offset") or 0,
+        )
+    both = _both(store, query)
+    return Page(
+        "compare.html",
+        f"{first.name or first.key} → {second.name or second.key}",
+        {"first": first, "second": second, "columns": columns, "comparison": comparison},
+        Rows(_ITEM_COLUMNS, _cells(comparison)),
+        {
+            "choices": choices,
+            "chosen": chosen,
+            "against": _against(columns),
+            "both": both,
+            "changes": CHANGES,
+            "offset": query.whole("offset") or 0,
+        },
+        next=_next(query, comparison),
+    )
+
+
+def _chosen(query: Query, columns: list[ScorerInBoth]) -> ScorerInBoth | None:
+    """The scorer that is asked for, else the first that both have."""
+    scorer, turn = query.text("scorer"), query.whole("turn")
+    if scorer is None:
+        return next((column for column in columns if column.first is not None and column.second is not None), None)
+    return next((column for column in columns if (column.scorer, column.turn) == (scorer, turn)), None)
+
+
+def _against(columns: list[ScorerInBoth]) -> dict[tuple[str, int | None], Against]:
+    found = against_baseline(
+        [column.second for column in columns if column.second is not None],
+        [column.first for column in columns if column.first is not None],
+    )
+    return {tuple(key): value for key, value in found.items()}  # type: ignore[misc]
+
+
+def _cells(comparison: ScorerComparison | None) -> list[list[Any]]:
+    if comparison is None:
+        return []
+    return [[getattr(change, name) for name in _ITEM_COLUMNS] for change in comparison.changes]
+
+
+def _next(query: Query, comparison: ScorerComparison | None) -> str | None:
+    end = (query.whole("offset") or 0) + (len(comparison.changes) if comparison else 0)
+    if comparison is None or end >= comparison.total:
+        return None
+    return query.set(offset=end, item=None, first_score=None, second_score=None)
+
+
+def _both(store: Store, query: Query) -> Both | None:
+    """The item that is opened."""
+    item = query.text("item")
+    if item is None:
+        return None
+    sides = []
+    for name in ("first_score", "second_score"):
+        number = query.whole(name)
+        stored = None if number is None else store.scores.get(number)
+        sides.append(None if stored is None else Side(stored, sections_of(stored.run, Fields(stored.row.number))))
+    first, second = sides
+    answers = None
+    if first is not None and second is not None:
+        answers = word_diff(first.stored.run.output_text, second.stored.run.output_text)
+    return Both(item, first, second, answers)
