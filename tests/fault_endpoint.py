@@ -6,6 +6,7 @@ A name may be followed by `-once`: the first request of each question fails, the
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import time
@@ -105,7 +106,8 @@ CONTENTS: dict[str, Callable[[str], str]] = {
     "after-thoughts": lambda content: f'<think>First {{"verdict": "no"}}.</think>\n{content}',
     "extra-fields": lambda content: json.dumps({**json.loads(content), "comment": "x", "score": 1}),
     "upper-case": lambda content: content.replace('"yes"', '" YES "').replace('"appropriate"', '"Appropriate\\n"'),
-    "wrong-enum": lambda content: content.replace('"yes"', '"maybe"').replace('"appropriate"', '"fine"'),
+    "wrong-enum": lambda content: re.sub(r'"(?:yes|appropriate|exact|none|first)"', '"maybe"', content),
+    "wrong-number": lambda content: re.sub(r": 1(?=[,}])", ": 7", content),
     "too-few": lambda content: json.dumps(_changed(json.loads(content), lambda entries: entries[:-1])),
     "too-many": lambda content: json.dumps(_changed(json.loads(content), lambda entries: [*entries, entries[-1]])),
     "unknown-id": lambda content: json.dumps(

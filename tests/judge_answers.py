@@ -1,4 +1,4 @@
-"""A judge that approves of everything: makes a fitting reply to any prompt of the judged scorers from the form it shows."""
+"""Judges that approve or disapprove of everything: they make a fitting reply to any prompt of the judged scorers from its form."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from referee import Run
 from referee.messages import Message, Text, ToolCall
 
 _FORM = "Reply with one JSON object of this form and nothing else: "
-_FAVOURABLE = ("yes", "appropriate")
+#: Words that a verdict can be, the first that is offered is taken.
+_FAVOURABLE = ("yes", "appropriate", "exact", "high", "none", "first")
+_UNFAVOURABLE = ("no", "inappropriate", "missing", "severe", "none", "first")
+#: Lists of faults: an approving judge leaves them empty.
+_FAULTS = re.compile(r'"(?:missing\w*|extra|contradictions|major_issues)": \["\.\.\."\]')
 
 
 def good_reply(prompt: str) -> str:
     """A fitting reply: favourable verdicts, one entry for each id in the last piece of material."""
-    _, found, form = prompt.rpartition(_FORM)
-    if not found:
-        return "yes" if "Reply with one word" in prompt else "Because."
-    return json.dumps(_expanded(json.loads(_example(form)), _ids(prompt)))
+    return _reply(prompt, _FAVOURABLE, "1")
+
+
+def bad_reply(prompt: str) -> str:
+    """A fitting reply: unfavourable verdicts, one entry for each id in the last piece of material."""
+    return _reply(prompt, _UNFAVOURABLE, "0")
 
 
 def answer(body: dict[str, Any]) -> str:
@@ -26,16 +32,26 @@ def answer(body: dict[str, Any]) -> str:
     return good_reply(body["messages"][0]["content"])
 
 
-def _example(form: str) -> str:
+def _reply(prompt: str, verdicts: tuple[str, ...], number: str) -> str:
+    _, found, form = prompt.rpartition(_FORM)
+    if not found:
+        return verdicts[0] if "Reply with one word" in prompt else "Because."
+    example = _example(form, verdicts, number)
+    if verdicts is _FAVOURABLE:
+        example = _FAULTS.sub(lambda fault: fault[0].replace('"..."', ""), example)
+    return json.dumps(_expanded(json.loads(example), _ids(prompt)))
+
+
+def _example(form: str, verdicts: tuple[str, ...], number: str) -> str:
     """The sketch of a form as JSON, with one entry in each list."""
-    text = re.sub(r'"[^"]*"(?: or "[^"]*")+', _favourable, form)
-    text = text.replace("true or false", "true").replace("a whole number", "0").replace("a number", "1")
+
+    def chosen(options: re.Match[str]) -> str:
+        words = re.findall(r'"([^"]*)"', options[0])
+        return json.dumps(next((word for word in verdicts if word in words), words[0]))
+
+    text = re.sub(r'"[^"]*"(?: or "[^"]*")+', chosen, form)
+    text = text.replace("true or false", "true").replace("a whole number", number).replace("a number", number)
     return re.sub(r", \.\.\.\](?: \(\d+ in all\))?", "]", text)
-
-
-def _favourable(options: re.Match[str]) -> str:
-    words = re.findall(r'"([^"]*)"', options[0])
-    return json.dumps(next((word for word in _FAVOURABLE if word in words), words[0]))
 
 
 def _ids(prompt: str) -> list[str]:
@@ -74,7 +90,36 @@ def museum_run(
 #: Arguments that make each judged factory ready for `museum_run`. A new judged scorer needs a line here.
 JUDGED: dict[str, dict[str, Any]] = {
     "create_answer_relevancy_scorer": {},
+    "create_answer_similarity_scorer": {},
+    "create_bias_scorer": {},
+    "create_classifier_scorer": {"instructions": "Is the price stated?", "labels": {"yes": 1, "no": 0}},
+    "create_context_precision_scorer": {},
+    "create_context_recall_scorer": {},
+    "create_context_relevance_scorer_llm": {},
     "create_faithfulness_scorer": {},
+    "create_hallucination_scorer": {},
+    "create_multi_turn_judge_scorer": {"criterion": "States the price."},
+    "create_noise_sensitivity_scorer_llm": {
+        "baseline_response": "Free on Sunday.",
+        "noisy_query": "Price? My cat is ill.",
+    },
+    "create_prompt_alignment_scorer_llm": {},
     "create_rubric_scorer": {"criteria": "States the price.\nNames the day."},
+    "create_summarization_scorer": {},
     "create_tool_call_accuracy_scorer_llm": {"available_tools": [{"name": "search", "description": "Searches"}]},
+    "create_toxicity_scorer": {},
+    "create_trajectory_accuracy_scorer_llm": {},
 }
+#: Scores under an approving and a disapproving judge where they are not 1 and 0.
+SCORES: dict[str, tuple[float, float]] = {
+    # One step taken and two missing ones: 0.1 * (1 - 2 / 3).
+    "create_trajectory_accuracy_scorer_llm": (1.0, 0.03),
+}
+#: Factories whose replies have no list with an entry for each id, so that no entry can be missing or unknown.
+WITHOUT_LISTS = frozenset(
+    {"create_classifier_scorer", "create_multi_turn_judge_scorer", "create_prompt_alignment_scorer_llm"}
+)
+#: Factories whose replies have no word of a fixed set.
+WITHOUT_WORDS = frozenset({"create_prompt_alignment_scorer_llm"})
+#: Factories whose replies have a number.
+WITH_NUMBERS = frozenset({"create_noise_sensitivity_scorer_llm", "create_prompt_alignment_scorer_llm"})

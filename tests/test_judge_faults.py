@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from fault_endpoint import FaultEndpoint, fault_endpoint
-from judge_answers import JUDGED, answer, museum_run
+from judge_answers import JUDGED, SCORES, WITH_NUMBERS, WITHOUT_LISTS, WITHOUT_WORDS, answer, museum_run
 from referee import Score, scorers
 from referee.errors import EndpointError
 from referee.judge import Judge
@@ -73,10 +73,12 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "cut-off": ("error", UNREADABLE, "cut off"),
     "cut-off-json": ("error", UNREADABLE, "no JSON object"),
     "wrong-enum": ("error", UNREADABLE, "Invalid enum value"),
+    "wrong-number": ("error", UNREADABLE, "Expected `float` <= 1.0"),
     "too-few": ("error", UNREADABLE, "missing:"),
     "too-many": ("error", UNREADABLE, "twice:"),
     "unknown-id": ("error", UNREADABLE, "unknown: z9"),
 }
+LIST_FAULTS = ("too-few", "too-many", "unknown-id")
 #: Faults without a reply to keep.
 NO_REPLY = ("closed", "hang", "drip")
 RETRIES = 1
@@ -104,6 +106,15 @@ def judged(endpoint: FaultEndpoint, fault: str, factory: str, **options: Any) ->
     return score
 
 
+def can_happen(fault: str, factory: str) -> bool:
+    """Whether a reply to this scorer has the part that the fault spoils."""
+    if fault in LIST_FAULTS:
+        return factory not in WITHOUT_LISTS
+    if fault == "wrong-enum":
+        return factory not in WITHOUT_WORDS
+    return fault != "wrong-number" or factory in WITH_NUMBERS
+
+
 #: The whole table for one scorer is quick; for all of them it takes a while.
 FACTORIES = [
     pytest.param(factory, marks=() if factory == "create_faithfulness_scorer" else pytest.mark.system)
@@ -114,13 +125,13 @@ FACTORIES = [
 @pytest.mark.parametrize("factory", FACTORIES)
 @pytest.mark.parametrize("fault", OUTCOMES)
 def test_fault(endpoint: FaultEndpoint, fault: str, factory: str) -> None:
-    status, error_class, words = OUTCOMES[fault]
+    status, error_class, words = OUTCOMES[fault] if can_happen(fault, factory) else SCORED
     began = time.perf_counter()
     score = judged(endpoint, fault, factory)
     assert time.perf_counter() - began < LONGEST
     assert score.status == status, score.error or score
     if status == "scored":
-        assert score.score == 1.0
+        assert score.score == SCORES.get(factory, (1.0, 0.0))[0]
         assert score.reason_error is None
         return
     assert score.score is None

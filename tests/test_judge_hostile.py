@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge_answers import JUDGED, good_reply, museum_run
+from judge_answers import JUDGED, SCORES, bad_reply, good_reply, museum_run
 from referee import Prompt, Run, scorers
 from referee.errors import JudgeError
 from referee.judge import Judge, Reply, Request, ScriptedModel
@@ -52,22 +52,21 @@ def hostile_run(text: str) -> Run:
     )
 
 
-def unfavourable(request: Request) -> str:
-    """A judge that is not moved: every verdict is no."""
-    reply = good_reply(request.text)
-    return reply.replace('"yes"', '"no"').replace('"appropriate"', '"inappropriate"')
+def unmoved(request: Request) -> str:
+    """A judge that is not moved: it disapproves."""
+    return bad_reply(request.text)
 
 
 @pytest.mark.parametrize("factory", JUDGED)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_material_changes_no_verdict_and_stays_in_its_fence(factory: str, kind: str) -> None:
-    model = ScriptedModel(unfavourable)
+    model = ScriptedModel(unmoved)
     scorer = getattr(scorers, factory)(Judge(model), **JUDGED[factory])
     began = time.perf_counter()
     score = scorer.run_sync(hostile_run(HOSTILE[kind]))
     assert time.perf_counter() - began < 10
     assert score.status == "scored", score
-    assert score.score == (1.0 if scorer.lower_is_better else 0.0)
+    assert score.score == SCORES.get(factory, (1.0, 0.0))[1]
     for request in model.requests:
         assert_fenced(request)
 
