@@ -16,6 +16,7 @@ from referee import checks, scorers
 from referee.errors import OptionError
 from referee.jsonvalue import decode
 from referee.pipeline import Scorer, as_scorer
+from referee.scorers import short_name as short_name
 
 _CHECKS = "checks."
 #: Checks whose options are scorers.
@@ -30,16 +31,6 @@ def scorer_names() -> list[str]:
         (True, True)
     """
     return [f"{_CHECKS}{name}" for name in checks.__all__] + sorted(map(short_name, scorers.FACTORIES))
-
-
-def short_name(factory: str) -> str:
-    """The short name of a factory.
-
-    Example:
-        >>> short_name("create_tool_call_accuracy_scorer_code"), short_name("create_completeness_scorer")
-        ('tool_call_accuracy_code', 'completeness')
-    """
-    return factory.removeprefix("create_").replace("_scorer_", "_").removesuffix("_scorer")
 
 
 def load_scorer(spec: Any) -> Scorer[Any, Any]:

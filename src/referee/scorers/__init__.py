@@ -37,39 +37,6 @@ if TYPE_CHECKING:
     from referee.scorers.trajectory_code import create_trajectory_scorer_code
 
 
-#: Each factory's module. The key is also the scorer's name for the command line, without `create_` and `_scorer`.
-FACTORIES = {
-    "create_answer_relevancy_scorer": "answer_relevancy",
-    "create_answer_similarity_scorer": "answer_similarity",
-    "create_bias_scorer": "bias",
-    "create_classifier_scorer": "classifier",
-    "create_completeness_scorer": "completeness",
-    "create_content_similarity_scorer": "content_similarity",
-    "create_context_precision_scorer": "context_precision",
-    "create_context_recall_scorer": "context_recall",
-    "create_context_relevance_scorer_llm": "context_relevance_llm",
-    "create_cost_scorer": "cost",
-    "create_duration_scorer": "duration",
-    "create_faithfulness_scorer": "faithfulness",
-    "create_hallucination_scorer": "hallucination",
-    "create_keyword_coverage_scorer": "keyword_coverage",
-    "create_multi_turn_judge_scorer": "multi_turn_judge",
-    "create_noise_sensitivity_scorer_llm": "noise_sensitivity_llm",
-    "create_prompt_alignment_scorer_llm": "prompt_alignment_llm",
-    "create_rubric_scorer": "rubric",
-    "create_steps_scorer": "steps",
-    "create_summarization_scorer": "summarization",
-    "create_textual_difference_scorer": "textual_difference",
-    "create_tokens_scorer": "tokens",
-    "create_tone_scorer": "tone",
-    "create_tool_call_accuracy_scorer_code": "tool_call_accuracy_code",
-    "create_tool_call_accuracy_scorer_llm": "tool_call_accuracy_llm",
-    "create_toxicity_scorer": "toxicity",
-    "create_trajectory_accuracy_scorer_code": "trajectory_accuracy_code",
-    "create_trajectory_accuracy_scorer_llm": "trajectory_accuracy_llm",
-    "create_trajectory_scorer_code": "trajectory_code",
-}
-
 __all__ = [
     "create_answer_relevancy_scorer",
     "create_answer_similarity_scorer",
@@ -101,6 +68,20 @@ __all__ = [
     "create_trajectory_accuracy_scorer_llm",
     "create_trajectory_scorer_code",
 ]
+
+
+def short_name(factory: str) -> str:
+    """A factory's short name: its module here, and the scorer's name for the command line.
+
+    Example:
+        >>> short_name("create_tool_call_accuracy_scorer_code"), short_name("create_completeness_scorer")
+        ('tool_call_accuracy_code', 'completeness')
+    """
+    return factory.removeprefix("create_").replace("_scorer_", "_").removesuffix("_scorer")
+
+
+#: Each factory's short name.
+FACTORIES = {factory: short_name(factory) for factory in __all__}
 
 
 def __getattr__(name: str) -> Any:
