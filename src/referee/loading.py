@@ -16,7 +16,7 @@ from referee import checks, scorers
 from referee.errors import OptionError
 from referee.jsonvalue import decode
 from referee.pipeline import Scorer, as_scorer
-from referee.scorers import short_name as short_name
+from referee.scorers import short_name
 
 _CHECKS = "checks."
 #: Checks whose options are scorers.

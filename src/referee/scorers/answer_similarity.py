@@ -240,7 +240,9 @@ def create_answer_similarity_scorer(
         "verdicts": verdicts,
         "repeats": repeats,
     }
-    return judged(built, "answer_similarity", options, questions=[EXTRACT, JUDGE, MATCH, PLACE, REASON], repeats=repeats)
+    return judged(
+        built, "answer_similarity", options, questions=[EXTRACT, JUDGE, MATCH, PLACE, REASON], repeats=repeats
+    )
 
 
 #: The option of this name hides the function inside the factory.

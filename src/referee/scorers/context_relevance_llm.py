@@ -224,7 +224,9 @@ def create_context_relevance_scorer_llm(
         "verdicts": verdicts,
         "repeats": repeats,
     }
-    return judged(built, "context_relevance_llm", options, questions=[JUDGE, RELEVANCE, USE, MISSING, REASON], repeats=repeats)
+    return judged(
+        built, "context_relevance_llm", options, questions=[JUDGE, RELEVANCE, USE, MISSING, REASON], repeats=repeats
+    )
 
 
 async def _by_probability(judge: Consultation, pieces: Listing, question: str, answer: str) -> ContextRelevance:

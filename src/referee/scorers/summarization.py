@@ -200,7 +200,9 @@ def create_summarization_scorer(
         "verdicts": verdicts,
         "repeats": repeats,
     }
-    return judged(built, "summarization", options, questions=[CLAIMS, QUESTIONS, SUPPORT, COVERAGE, REASON], repeats=repeats)
+    return judged(
+        built, "summarization", options, questions=[CLAIMS, QUESTIONS, SUPPORT, COVERAGE, REASON], repeats=repeats
+    )
 
 
 def _require_options(source: Any, max_questions: Any, source_extractor: Any) -> None:

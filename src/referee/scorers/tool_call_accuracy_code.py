@@ -8,9 +8,8 @@ import msgspec
 
 from referee.errors import OptionError
 from referee.messages import Message, ToolCall
-from referee.pipeline import Scorer, create_scorer
+from referee.pipeline import Finding, Scorer
 from referee.runs import Run
-from referee.steps import Results
 
 
 class ToolCallInfo(msgspec.Struct, frozen=True, gc=False):
@@ -73,38 +72,27 @@ def create_tool_call_accuracy_scorer_code(
     if not expected_tool and not order:
         raise OptionError("give expected_tool or a non-empty expected_tool_order")
 
-    def preprocess(run: Run) -> ToolCallAccuracy:
+    wanted = f"the order {', '.join(order)}" if order else f"{expected_tool}"
+    expectation = f"expected {wanted}{' and nothing else' if strict_mode else ''}; called "
+
+    def judge_run(run: Run) -> Finding:
         names = list(run.tool_names)
-        return ToolCallAccuracy(
-            expected_tool=expected_tool,
-            actual_tools=names,
-            strict_mode=strict_mode,
-            expected_tool_order=order,
-            has_tool_calls=bool(names),
-            correct_tool_called=_tool_fits(expected_tool, names, strict_mode),
-            correct_order_called=_order_fits(order, names, strict_mode) if order else None,
-            tool_call_infos=call_infos(run.output),
+        tool_fits = _tool_fits(expected_tool, names, strict_mode)
+        order_fits = _order_fits(order, names, strict_mode) if order else None
+        found = ToolCallAccuracy(
+            expected_tool, names, strict_mode, order, bool(names), tool_fits, order_fits, call_infos(run.output)
         )
+        fits = bool(names) and (tool_fits if order_fits is None else order_fits)
+        return Finding(float(fits), expectation + (", ".join(names) or "no tool"), found)
 
-    def generate_score(run: Run, results: Results[ToolCallAccuracy, None]) -> float:
-        found = results.preprocess_step_result
-        if not found.has_tool_calls:
-            return 0.0
-        return float(found.correct_tool_called if found.correct_order_called is None else found.correct_order_called)
-
-    def generate_reason(run: Run, results: Results[ToolCallAccuracy, None]) -> str:
-        found = results.preprocess_step_result
-        wanted = f"the order {', '.join(order)}" if order else f"{expected_tool}"
-        only = " and nothing else" if strict_mode else ""
-        called = ", ".join(found.actual_tools) or "no tool"
-        return f"expected {wanted}{only}; called {called}"
-
-    scorer: Scorer[None, None] = create_scorer(
-        id=id, description="The expected tool, or the expected order of tools, was called."
-    )
-    built = scorer.preprocess(preprocess).generate_score(generate_score).generate_reason(generate_reason)
     options = {"expected_tool": expected_tool, "expected_tool_order": order, "strict_mode": strict_mode}
-    return built.as_kind("tool_call_accuracy_code", options)
+    return Scorer(
+        id=id,
+        description="The expected tool, or the expected order of tools, was called.",
+        kind="tool_call_accuracy_code",
+        options={name: value for name, value in options.items() if value is not None},
+        fast=judge_run,
+    )
 
 
 def _tool_fits(expected: str | None, names: list[str], strict: bool) -> bool:
@@ -124,10 +112,10 @@ def call_infos(output: Sequence[Message]) -> list[ToolCallInfo]:
     """Where each tool call of the output stands."""
     infos = []
     for message_index, message in enumerate(output):
-        invocations = [part for part in message.parts if isinstance(part, ToolCall)]
-        infos += [
-            ToolCallInfo(call.name, call.id, message_index, index)
-            for index, call in enumerate(invocations)
-            if call.called
-        ]
+        place = 0
+        for part in message.parts:
+            if type(part) is ToolCall:
+                if part.called:
+                    infos.append(ToolCallInfo(part.name, part.id, message_index, place))
+                place += 1
     return infos

@@ -213,7 +213,13 @@ def create_trajectory_accuracy_scorer_llm(
     )
     built = scorer.analyze(analyze).generate_score(generate_score).generate_reason(generate_reason)
     options = {"expected_trajectory": plain, "verdicts": verdicts, "repeats": repeats}
-    return judged(built, "trajectory_accuracy_llm", options, questions=[JUDGE, NECESSARY, IN_ORDER, MISSING, REASON], repeats=repeats)
+    return judged(
+        built,
+        "trajectory_accuracy_llm",
+        options,
+        questions=[JUDGE, NECESSARY, IN_ORDER, MISSING, REASON],
+        repeats=repeats,
+    )
 
 
 async def _by_probability(
