@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from cases_of_scorers import FILES
 from referee import Run
 from referee.messages import Message, Text, ToolCall
 
@@ -87,12 +88,12 @@ def museum_run(
     )
 
 
-#: Arguments that make each judged factory ready for `museum_run`. A new judged scorer needs a line here.
+#: Arguments that make each judged factory ready for `museum_run`: of the factories of the vectors, and of those with a
+#: case file of their own.
 JUDGED: dict[str, dict[str, Any]] = {
     "create_answer_relevancy_scorer": {},
     "create_answer_similarity_scorer": {},
     "create_bias_scorer": {},
-    "create_classifier_scorer": {"instructions": "Is the price stated?", "labels": {"yes": 1, "no": 0}},
     "create_context_precision_scorer": {},
     "create_context_recall_scorer": {},
     "create_context_relevance_scorer_llm": {},
@@ -109,15 +110,21 @@ JUDGED: dict[str, dict[str, Any]] = {
     "create_tool_call_accuracy_scorer_llm": {"available_tools": [{"name": "search", "description": "Searches"}]},
     "create_toxicity_scorer": {},
     "create_trajectory_accuracy_scorer_llm": {},
+    **{file["factory"]: file["museum"]["kwargs"] for file in FILES},
 }
 #: Scores under an approving and a disapproving judge where they are not 1 and 0.
 SCORES: dict[str, tuple[float, float]] = {
     # One step taken and two missing ones: 0.1 * (1 - 2 / 3).
     "create_trajectory_accuracy_scorer_llm": (1.0, 0.03),
+    **{file["factory"]: tuple(file["museum"]["scores"]) for file in FILES},
 }
 #: Factories whose replies have no list with an entry for each id, so that no entry can be missing or unknown.
 WITHOUT_LISTS = frozenset(
-    {"create_classifier_scorer", "create_multi_turn_judge_scorer", "create_prompt_alignment_scorer_llm"}
+    {
+        "create_multi_turn_judge_scorer",
+        "create_prompt_alignment_scorer_llm",
+        *(file["factory"] for file in FILES if not file["lists"]),
+    }
 )
 #: Factories whose replies have no word of a fixed set.
 WITHOUT_WORDS = frozenset({"create_prompt_alignment_scorer_llm"})

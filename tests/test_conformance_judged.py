@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from cases_of_scorers import own_cases, run_of_case
 from judge_script import AbstractJudge
 from referee import scorers
 from referee.errors import OptionError
-from support import assert_as_expected, cases, run_of
+from support import assert_as_expected, cases
 
 FACTORIES = tuple(scorers.FACTORIES)
 
 
-@pytest.mark.parametrize("case", cases("llm_scorers", factory=FACTORIES))
+@pytest.mark.parametrize("case", [*cases("llm_scorers", factory=FACTORIES), *own_cases()])
 def test_judged_scorer(case: dict[str, Any]) -> None:
     abstract = AbstractJudge(case)
     call = case["call"]
@@ -27,7 +28,7 @@ def test_judged_scorer(case: dict[str, Any]) -> None:
         with pytest.raises(OptionError):
             create()
         return
-    score = create().run_sync(run_of(case))
+    score = create().run_sync(run_of_case(case))
     assert_as_expected(score, case)
     assert not abstract.problems
     for tag in case.get("must_show", ()):
