@@ -43,7 +43,9 @@ _STATIC = {"studio.css": "text/css", "studio.js": "text/javascript", "icon.svg":
 _MEDIA_TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
 
 
-def create_app(store: Store, *, names: frozenset[str] = frozenset({"localhost"}), token: str | None = None) -> Starlette:
+def create_app(
+    store: Store, *, names: frozenset[str] = frozenset({"localhost"}), token: str | None = None
+) -> Starlette:
     """The Studio of a store, as an ASGI application.
 
     Args:
@@ -53,7 +55,7 @@ def create_app(store: Store, *, names: frozenset[str] = frozenset({"localhost"})
     """
     rendering.environment()  # a broken template is found at the start, and the first page is quick
     routes = [Route(path, _endpoint(store, page)) for path, page in PAGES.items()]
-    routes += [Route(f"/static/{name}", _static(name, type)) for name, type in _STATIC.items()]
+    routes += [Route(f"/static/{name}", _static(name, media_type)) for name, media_type in _STATIC.items()]
     routes.append(Route("/raw", _raw(store)))
     if token is not None:
         routes.append(Route(LOGIN_PATH, _login(token), methods=["GET", "POST"]))
@@ -67,13 +69,13 @@ def create_app(store: Store, *, names: frozenset[str] = frozenset({"localhost"})
 
 def _endpoint(store: Store, page_function: PageFunction) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        format = "html"
+        wanted = "html"
         try:
             query = Query(request.url.path, request.query_params.multi_items())
-            format = rendering.format_of(query)
-            return _response(page_function(store, query), query, format)
+            wanted = rendering.format_of(query)
+            return _response(page_function(store, query), query, wanted)
         except RefereeError as error:
-            return _problem(str(error), _status(error), request, format)
+            return _problem(str(error), _status(error), request, wanted)
 
     return endpoint
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from referee.statistics import Interval
 from referee.storage.figures import Histogram
@@ -38,7 +38,9 @@ def signed(value: float | None) -> str:
         >>> signed(0.25), signed(-0.5), signed(0.0)
         ('+0.25', '−0.5', '0')
     """
-    return f"+{number(value)}" if value is not None and number(value).lstrip("−") != "0" and value > 0 else number(value)
+    return (
+        f"+{number(value)}" if value is not None and number(value).lstrip("−") != "0" and value > 0 else number(value)
+    )
 
 
 def interval(given: Interval | None) -> str:
@@ -105,7 +107,8 @@ def outcome(value: str) -> str:
     return OUTCOME_WORDS.get(value, value)
 
 
-class Bar(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Bar:
     """A bar of a drawn histogram: its place and size on a canvas, the values that it counts, and how many they are."""
 
     x: int
@@ -125,13 +128,13 @@ class Bar(NamedTuple):
 
 def bars(histogram: Histogram, width: int, height: int) -> list[Bar]:
     """The bars of a histogram on a canvas, those that count nothing left out. A small count is still seen."""
-    most = max((bin.count for bin in histogram.bins), default=0)
+    most = max((one.count for one in histogram.bins), default=0)
     step = width // len(histogram.bins)
     drawn = []
-    for place, bin in enumerate(histogram.bins):
-        if bin.count:
-            tall = max(1, round(bin.count / most * height))
-            drawn.append(Bar(place * step, height - tall, max(1, step - 1), tall, bin.low, bin.high, bin.count))
+    for place, one in enumerate(histogram.bins):
+        if one.count:
+            tall = max(1, round(one.count / most * height))
+            drawn.append(Bar(place * step, height - tall, max(1, step - 1), tall, one.low, one.high, one.count))
     return drawn
 
 

@@ -144,4 +144,4 @@ def _facts(stored: StoredScore) -> list[tuple[str, str, str | None]]:
         ("model", run.model, None),
         ("day", f"{row.at:%Y-%m-%d}", "day"),
     ]
-    return [(name, value, filter) for name, value, filter in facts if value]
+    return [(name, value, wanted) for name, value, wanted in facts if value]

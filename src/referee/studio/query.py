@@ -116,6 +116,10 @@ class Query:
         kept = [(name, value) for name, value in self.given if name not in changes]
         return address(self.path, [*kept, *_pairs(changes)])
 
+    def without(self, name: str, value: str) -> str:
+        """The address of the first page without one condition."""
+        return self.first_page(**{name: [other for other in self.texts(name) if other != value]})
+
     def first_page(self, **changes: object) -> str:
         """As `set`, from the beginning of the list and with nothing opened."""
         return self.set(**{**dict.fromkeys((*POSITIONS, "offset", "score"), None), **changes})

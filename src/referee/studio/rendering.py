@@ -88,10 +88,10 @@ def format_of(query: Query) -> str:
     Raises:
         OptionError: There is no such format.
     """
-    format = query.text("format") or "html"
-    if format not in FORMATS:
-        raise OptionError(f"there is no format {format!r}; there are: {', '.join(FORMATS)}")
-    return format
+    wanted = query.text("format") or "html"
+    if wanted not in FORMATS:
+        raise OptionError(f"there is no format {wanted!r}; there are: {', '.join(FORMATS)}")
+    return wanted
 
 
 def _cell(value: Any) -> Any:

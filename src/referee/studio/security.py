@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MOST_BODY_BYTES = 65_536
 #: A name or an IPv4 address, or an IPv6 address in brackets, and perhaps a port.
 _HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[0-9A-Za-z._-]+))(?::[0-9]{1,5})?")
-TOKEN_COOKIE, FORM_COOKIE = "referee_token", "referee_form"  # noqa: S105
+TOKEN_COOKIE, FORM_COOKIE = "referee_token", "referee_form"
 LOGIN_PATH = "/login"
 #: Served without the token: the login page needs them.
 _OPEN_PATHS = (LOGIN_PATH, "/static/studio.css", "/static/studio.js", "/static/icon.svg")

@@ -41,7 +41,12 @@ def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484) -> None:
     if token is not None and TOKEN_VARIABLE not in os.environ:
         print(f"token: {token}", flush=True)  # noqa: T201
     settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="off", h11_max_incomplete_event_size=65_536
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        h11_max_incomplete_event_size=65_536,
     )
     with listener:
         uvicorn.Server(settings).run(sockets=[listener])

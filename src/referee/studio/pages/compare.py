@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from referee.storage.comparison import CHANGES, ItemChange, ScorerComparison, ScorerInBoth
+from referee.storage.experiment_rows import ExperimentRow
 from referee.storage.score_rows import StoredScore
 from referee.storage.store import Store
 from referee.studio.baseline import Against, against_baseline
@@ -42,7 +43,9 @@ def compare_page(store: Store, query: Query) -> Page:
     names = query.text("first"), query.text("second")
     choices = store.experiments.latest(limit=200)
     if names[0] is None or names[1] is None:
-        return Page("compare.html", "Compare", {"first": None, "second": None}, Rows(_ITEM_COLUMNS, []), {"choices": choices})
+        return Page(
+            "compare.html", "Compare", {"first": None, "second": None}, Rows(_ITEM_COLUMNS, []), {"choices": choices}
+        )
     first, second = (store.experiments.get(name) for name in names if name)
     columns = store.experiments.columns_of_both(first.key, second.key)
     chosen = _chosen(query, columns)
@@ -60,7 +63,7 @@ def compare_page(store: Store, query: Query) -> Page:
     both = _both(store, query)
     return Page(
         "compare.html",
-        f"{first.name or first.key} → {second.name or second.key}",
+        f"{_name(first, second)} → {_name(second, first)}",
         {"first": first, "second": second, "columns": columns, "comparison": comparison},
         Rows(_ITEM_COLUMNS, _cells(comparison)),
         {
@@ -73,6 +76,11 @@ def compare_page(store: Store, query: Query) -> Page:
         },
         next=_next(query, comparison),
     )
+
+
+def _name(experiment: ExperimentRow, other: ExperimentRow) -> str:
+    """The experiment's name, or its key where the name would not tell the two apart."""
+    return experiment.key if experiment.name in ("", other.name) else experiment.name
 
 
 def _chosen(query: Query, columns: list[ScorerInBoth]) -> ScorerInBoth | None:

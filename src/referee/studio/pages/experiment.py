@@ -63,7 +63,9 @@ def experiment_page(store: Store, query: Query) -> Page:
         {
             "panel": None if stored is None else panel_of(store, stored),
             "headers": [
-                Header(place, column, against.get(column.key), column.key == sort, _sorted(query, column, sort, descending))
+                Header(
+                    place, column, against.get(column.key), column.key == sort, _sorted(query, column, sort, descending)
+                )
                 for place, column in enumerate(grid.columns[:MOST_COLUMNS])
             ],
             "descending": descending,
@@ -109,10 +111,26 @@ def _column_name(column: GridColumn) -> str:
 
 def _csv_columns(grid: GridPage) -> list[str]:
     names = [_column_name(column) for column in grid.columns]
-    return ["item", "repeat", "run_id", "asked", "answered", "error", *(part for name in names for part in (name, f"{name}: outcome"))]
+    return [
+        "item",
+        "repeat",
+        "run_id",
+        "asked",
+        "answered",
+        "error",
+        *(part for name in names for part in (name, f"{name}: outcome")),
+    ]
 
 
 def _csv_rows(grid: GridPage) -> Iterator[list[Any]]:
     for row in grid.rows:
         cells = [(None, None) if cell is None else (cell.value, cell.outcome) for cell in row.cells]
-        yield [row.item, row.repeat, row.run_id, row.asked, row.answered, row.error, *(part for cell in cells for part in cell)]
+        yield [
+            row.item,
+            row.repeat,
+            row.run_id,
+            row.asked,
+            row.answered,
+            row.error,
+            *(part for cell in cells for part in cell),
+        ]

@@ -37,7 +37,9 @@ def overview_page(store: Store, query: Query) -> Page:
         "overview.html",
         "Overview",
         {"experiments": shown, "worse": [_plain(change) for change in worse], "scores": _total(facets)},
-        Rows(ExperimentRow.__struct_fields__, [[getattr(row, name) for name in row.__struct_fields__] for row in shown]),
+        Rows(
+            ExperimentRow.__struct_fields__, [[getattr(row, name) for name in row.__struct_fields__] for row in shown]
+        ),
         {"changes": worse, "facets": facets, "store": store.database.shown},
         next=query.set(before=shown[-1].key) if len(found) > limit else None,
     )

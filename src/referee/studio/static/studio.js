@@ -19,10 +19,18 @@
     all[next].scrollIntoView({ block: "nearest" });
   }
 
+  function toFilter() {
+    const field = document.querySelector("[role=search] input:not([type=hidden])");
+    if (!field) return;
+    const folded = field.closest("details");
+    if (folded) folded.open = true;
+    field.focus();
+  }
+
   const actions = {
     j: () => step(1),
     k: () => step(-1),
-    "/": () => document.querySelector("[role=search] input:not([type=hidden])")?.focus(),
+    "/": () => toFilter(),
     "?": () => document.getElementById("keys").showModal(),
     Escape: () => document.querySelector("[data-close]")?.click(),
   };
