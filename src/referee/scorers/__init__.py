@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from referee.scorers.keyword_coverage import create_keyword_coverage_scorer
     from referee.scorers.multi_turn_judge import create_multi_turn_judge_scorer
     from referee.scorers.noise_sensitivity_llm import create_noise_sensitivity_scorer_llm
+    from referee.scorers.pairwise import create_pairwise_scorer
     from referee.scorers.prompt_alignment_llm import create_prompt_alignment_scorer_llm
     from referee.scorers.rubric import create_rubric_scorer
     from referee.scorers.steps import create_steps_scorer
@@ -54,6 +55,7 @@ __all__ = [
     "create_keyword_coverage_scorer",
     "create_multi_turn_judge_scorer",
     "create_noise_sensitivity_scorer_llm",
+    "create_pairwise_scorer",
     "create_prompt_alignment_scorer_llm",
     "create_rubric_scorer",
     "create_steps_scorer",
