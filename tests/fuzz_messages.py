@@ -9,31 +9,34 @@ import contextlib
 import io
 import sys
 
-import atheris
 
-with atheris.instrument_imports(include=["referee"]):
-    from referee import ReadError, read_runs, to_run
-    from referee.formats import FORMATS, decode_record, get_format
-    from referee.formats.sources import parse_json
+def main() -> None:
+    import atheris
 
-    READERS = [get_format(name) for name in FORMATS]
+    with atheris.instrument_imports(include=["referee"]):
+        from referee import ReadError, read_runs, to_run
+        from referee.formats import FORMATS, decode_record, get_format
+        from referee.formats.sources import parse_json
 
+        readers = [get_format(name) for name in FORMATS]
 
-def read(data: bytes) -> None:
-    """Read the bytes as a file and, where they are JSON, as a record of every format."""
-    for _ in read_runs(io.BytesIO(data), on_error="collect"):
-        pass
-    try:
-        record = parse_json(data)
-    except ReadError:
-        return
-    with contextlib.suppress(ReadError):
-        to_run(record)
-    for reader in READERS:
+    def read(data: bytes) -> None:
+        """Read the bytes as a file and, where they are JSON, as a record of every format."""
+        for _ in read_runs(io.BytesIO(data), on_error="collect"):
+            pass
+        try:
+            record = parse_json(data)
+        except ReadError:
+            return
         with contextlib.suppress(ReadError):
-            decode_record(reader, record)
+            to_run(record)
+        for reader in readers:
+            with contextlib.suppress(ReadError):
+                decode_record(reader, record)
+
+    atheris.Setup(sys.argv, read)
+    atheris.Fuzz()
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, read)
-    atheris.Fuzz()
+    main()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from referee import File, Message, Opaque, Reasoning, Run, Text, ToolCall, ToolResult, to_run
+from referee import File, Message, Opaque, Reasoning, Run, Text, ToolResult, to_run
 from referee.formats import get_format
 from referee.formats.decoded import Counts
 

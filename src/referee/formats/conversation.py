@@ -5,18 +5,16 @@ It joins each tool result to its call, counts what came in and what was kept, an
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 from referee.formats.decoded import Counts, Decoded, Turns, increase
+from referee.formats.waiting import WaitingCalls
 from referee.jsonvalue import decode
 from referee.messages import Message, Opaque, Part, Role, ToolCall, ToolResult
 from referee.runs import Run, with_id
 
-#: Where a part stands: the parts of its message, and its index in them.
-_Place: TypeAlias = tuple[list[Part], int]
 #: What a record says of all its turns together.
 _OF_THE_WHOLE = frozenset({"usage", "cost", "duration_ms"})
 
@@ -32,17 +30,7 @@ class Conversation:
         {'sky': 'clear'}
     """
 
-    __slots__ = (
-        "_by_id",
-        "_by_name",
-        "_named",
-        "_waiting",
-        "_without_id",
-        "answering",
-        "counts",
-        "messages",
-        "warnings",
-    )
+    __slots__ = ("_waiting", "answering", "counts", "messages", "warnings")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -50,13 +38,7 @@ class Conversation:
         self.answering = False
         self.counts = Counts()
         self.warnings: list[str] = []
-        # The calls that wait for their result, oldest first; one that has it is passed over when it is met.
-        self._waiting: list[_Place] = []
-        self._by_id: dict[str, list[_Place]] = {}
-        # Only results without an id need these; so many of the waiting calls are in them.
-        self._by_name: dict[tuple[str, bool], deque[_Place]] = {}
-        self._without_id: deque[_Place] = deque()
-        self._named = 0
+        self._waiting = WaitingCalls()
 
     def message(
         self,
@@ -95,39 +77,22 @@ class Conversation:
     def _register(self, parts: list[Part], start: int) -> None:
         """Count the calls and opaque parts from `start` on; calls without a result begin to wait."""
         counts = self.counts
+        waits = False
         for index in range(start, len(parts)):
             part = parts[index]
             if isinstance(part, ToolCall):
                 counts.tool_calls_received += 1
                 counts.tool_calls_kept += 1
+                waits = waits or part.state == "call"
                 if part.args_invalid:
                     self.warn("arguments are no JSON", f"the arguments of {part.name or 'a call'} are no JSON")
-                if part.state == "call":
-                    self._wait(part, (parts, index))
-                elif part.state == "unknown":
+                if part.state == "unknown":
                     name = part.name or "a call"
                     self.warn("unknown state of a call", f"{name} is in no known state and counts as no call")
             elif isinstance(part, Opaque):
                 increase(counts.opaque, part.kind)
-
-    def _wait(self, call: ToolCall, place: _Place) -> None:
-        self._waiting.append(place)
-        if call.id:
-            same_id = self._by_id.get(call.id)
-            if same_id is None:
-                self._by_id[call.id] = [place]
-            else:
-                same_id.append(place)
-
-    def _name_waiting(self) -> None:
-        """Bring the index of calls by name up to date."""
-        for parts, index in self._waiting[self._named :]:
-            call = parts[index]
-            if not call.id:  # type: ignore[union-attr]
-                self._without_id.append((parts, index))
-            key = (call.name, bool(call.id))  # type: ignore[union-attr]
-            self._by_name.setdefault(key, deque()).append((parts, index))
-        self._named = len(self._waiting)
+        if waits:
+            self._waiting.add(parts, start)
 
     def result(
         self,
@@ -147,7 +112,7 @@ class Conversation:
         self.counts.results_received += 1
         self.counts.results_kept += 1
         self.answering = False
-        found = self._find_call(call_id, name)
+        found = self._waiting.take(call_id, name)
         if found is None:
             self.messages.append(Message("tool", [ToolResult(value, call_id, name, is_error)]))
             self.warn("result without a call", f"the result {call_id or name or 'without id'} has no call")
@@ -163,22 +128,6 @@ class Conversation:
             is_error=is_error,
             duration_ms=duration_ms if duration_ms is not None else call.duration_ms,
         )
-
-    def _find_call(self, call_id: str | None, name: str | None) -> _Place | None:
-        if call_id:
-            same_id = self._by_id.get(call_id)
-            while same_id:
-                place = same_id.pop()
-                if _is_waiting(place):
-                    return place
-            return None
-        self._name_waiting()
-        if name is None:
-            return _first_waiting(self._without_id)
-        place_without_id = _first_waiting(self._by_name.get((name, False)))
-        return place_without_id or _first_waiting(
-            self._by_name.get((name, True))
-        )  # the call has an id, the result none
 
     def tool_message(self) -> None:
         """Count a message that carries nothing but results; it lives on in the calls."""
@@ -252,19 +201,6 @@ class Conversation:
             stop = next((index for index in range(start, end) if talk[index].role != "user"), end)
             runs.append(Run(input=talk[start:stop], output=talk[stop:end], history=[*history, *talk[:start]], **fields))
         return runs
-
-
-def _is_waiting(place: _Place) -> bool:
-    parts, index = place
-    return parts[index].state == "call"  # type: ignore[union-attr]
-
-
-def _first_waiting(places: deque[_Place] | None) -> _Place | None:
-    while places:
-        place = places.popleft()
-        if _is_waiting(place):
-            return place
-    return None
 
 
 def arguments(raw: Any) -> tuple[Any, bool]:
