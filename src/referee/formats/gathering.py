@@ -9,9 +9,9 @@ import msgspec
 
 from referee.errors import ReadError
 from referee.formats import Format
+from referee.formats.json_text import parse_json
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
 
 
 class Gathering:
@@ -32,13 +32,14 @@ class Gathering:
         """The format of the record before, if it is this one's too."""
         return self._last if self._last is not None and self._last.detect(record) else None
 
-    def add(self, chosen: Format, pieces: Callable[[Any], Iterable[tuple[str, Any]]], record: Any) -> None:
+    def add(self, chosen: Format, pieces: Callable[[Any], Iterable[tuple[str, Any]]], record: Any, line: bytes) -> None:
         """Keep the pieces of a record.
 
         Args:
             chosen: Their format.
             pieces: Takes a record apart: each piece with the id of what it belongs to.
             record: The record.
+            line: The same as bytes, kept as they are when all of it belongs together.
 
         Raises:
             ReadError: There is more than may be kept. It is said once; then nothing is kept.
@@ -46,8 +47,9 @@ class Gathering:
         self._last = chosen
         if self._left < 0:
             return
-        for key, piece in pieces(record):
-            packed = _encode(piece)
+        found = list(pieces(record))
+        one = len({key for key, _ in found}) == 1
+        for key, packed in [(found[0][0], line)] if one else [(key, _encode(piece)) for key, piece in found]:
             self._left -= len(packed)
             if self._left < 0:
                 self._kept.clear()
@@ -62,4 +64,4 @@ class Gathering:
         while self._kept:
             place = next(iter(self._kept))
             chosen, packed = self._kept.pop(place)
-            yield chosen, place[1], [_decode(piece) for piece in packed]
+            yield chosen, place[1], [parse_json(piece) for piece in packed]

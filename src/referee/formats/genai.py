@@ -21,8 +21,8 @@ from referee.formats.span_dialects import (
     is_pydantic,
     without_answer_tools,
 )
-from referee.formats.span_messages import messages_of, structured
-from referee.formats.span_records import SpanRecord
+from referee.formats.span_messages import MessageReader, messages_of, structured
+from referee.formats.span_records import SpanRecord, as_span
 from referee.formats.spans import Kind, Span
 from referee.messages import Message, Role, ToolCall
 from referee.runs import Usage
@@ -59,29 +59,19 @@ def speaks_genai(record: SpanRecord) -> bool:
     return any(isinstance(name, str) and name.startswith(_OURS) for name in record.attributes)
 
 
-def interpret(record: SpanRecord, counts: Counts) -> Span:
+def interpret(record: SpanRecord, reader: MessageReader) -> Span:
     """What a span stands for.
 
     Args:
         record: The span as recorded.
-        counts: Counts what was not understood.
+        reader: Reads its messages.
     """
     attributes = record.attributes
     kind = _kind(record)
-    span = Span(
-        id=record.id,
-        trace_id=record.trace_id,
-        parent_id=record.parent_id,
-        name=record.name,
-        kind=kind,
-        started=record.started,
-        ended=record.ended,
-        failed=record.failed,
-        error=record.error,
-        actor=text(attributes, "gen_ai.agent.name", "agent_name", "traceloop.entity.name") if kind == "agent" else None,
-        thread_id=text(attributes, "gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id"),
-        source=record.source,
-    )
+    span = as_span(record, kind)
+    span.thread_id = text(attributes, "gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id")
+    if kind == "agent":
+        span.actor = text(attributes, "gen_ai.agent.name", "agent_name", "traceloop.entity.name")
     if kind == "tool":
         span.tool = _tool(record)
         if span.tool.name == ADK_MERGED:
@@ -92,7 +82,7 @@ def interpret(record: SpanRecord, counts: Counts) -> Span:
         if is_pydantic(attributes) and ANSWER_TOOL.fullmatch(span.tool.name):
             span.kind, span.tool = "workflow", None
     elif kind != "other":
-        _add_words(span, record, counts)
+        _add_words(span, record, reader)
     return span
 
 
@@ -154,18 +144,15 @@ def _first(attributes: dict[str, Any], *names: str) -> Any:
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
-def _add_words(span: Span, record: SpanRecord, counts: Counts) -> None:
+def _add_words(span: Span, record: SpanRecord, reader: MessageReader) -> None:
     """Messages, model, tokens: of a model's span, and of an agent's as far as it has them."""
     attributes = record.attributes
-    asked, answered = _messages(record, counts)
-    system = _decoded(attributes.get("gen_ai.system_instructions"), counts)
-    if system is not None:
-        parts = [
-            part for message in messages_of([{"role": "system", "parts": _as_list(system)}]) for part in message.parts
-        ]
-        asked.insert(0, Message("system", parts))
+    asked, answered = _messages(record, reader)
+    instructions = attributes.get("gen_ai.system_instructions")
+    if instructions is not None:
+        asked = [*_instructions(instructions, reader), *asked]
     if _is_adk(attributes):
-        asked, answered = adk_messages(asked, counts), adk_messages(answered, counts)
+        asked, answered = adk_messages(asked, reader.counts), adk_messages(answered, reader.counts)
     hidden = answer_tools(attributes)
     span.asked = without_answer_tools(asked, hidden)
     span.answered = without_answer_tools(answered, hidden)
@@ -176,41 +163,36 @@ def _add_words(span: Span, record: SpanRecord, counts: Counts) -> None:
     span.finish_reason = reasons[0] if reasons and isinstance(reasons[0], str) else None
 
 
-def _messages(record: SpanRecord, counts: Counts) -> tuple[list[Message], list[Message]]:
+def _instructions(value: Any, reader: MessageReader) -> list[Message]:
+    """The system's message of instructions that stand beside the messages."""
+
+    def make() -> list[Message]:
+        parts = structured(value)
+        return messages_of([{"role": "system", "parts": parts if isinstance(parts, list) else [parts]}])
+
+    return reader.made_of(("instructions", value), make) if isinstance(value, str) else make()
+
+
+def _messages(record: SpanRecord, reader: MessageReader) -> tuple[list[Message], list[Message]]:
     """What went in and what came out, from the first place that has either."""
     attributes = record.attributes
     details = next((event for name, event in record.events if name == _DETAILS), {})
     for place in (attributes, details):
-        asked = _decoded(place.get("gen_ai.input.messages"), counts)
-        answered = _decoded(place.get("gen_ai.output.messages"), counts)
+        asked = place.get("gen_ai.input.messages")
+        answered = place.get("gen_ai.output.messages")
         if asked is not None or answered is not None:
-            return messages_of(asked), messages_of(answered, "assistant")
-    whole = _decoded(_first(attributes, "pydantic_ai.all_messages", "all_messages_events"), counts)
-    if whole is not None:
-        return _divided(_of_events(whole) if "all_messages_events" in attributes else messages_of(whole))
+            return reader.from_json(asked), reader.from_json(answered, "assistant")
+    if "pydantic_ai.all_messages" in attributes:
+        return _divided(reader.from_json(attributes["pydantic_ai.all_messages"]))
+    if "all_messages_events" in attributes:
+        return _divided(_of_events(structured(attributes["all_messages_events"])))
     if "gcp.vertex.agent.llm_request" in attributes:
-        return _adk_exchange(attributes, counts)
-    told = [*record.events, *_event_list(_decoded(attributes.get("events"), counts))]
-    asked_told, answered_told = _told_by_events(told, counts)
+        return _adk_exchange(attributes)
+    told = [*record.events, *_event_list(structured(attributes.get("events")))]
+    asked_told, answered_told = _told_by_events(told, reader.counts)
     if asked_told or answered_told:
         return asked_told, answered_told
     return _numbered(attributes, "prompt"), _numbered(attributes, "completion")
-
-
-def _decoded(value: Any, counts: Counts) -> Any:
-    """The messages of an attribute, which holds them as JSON text or as they are."""
-    if isinstance(value, str):
-        decoded = structured(value)
-        if isinstance(decoded, str):
-            # An exporter cuts long attributes, and then they are no JSON.
-            increase(counts.problems, "messages of a span are no JSON")
-            return None
-        return decoded
-    return value
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _divided(whole: list[Message]) -> tuple[list[Message], list[Message]]:
@@ -282,10 +264,10 @@ def _numbered(attributes: dict[str, Any], section: str) -> list[Message]:
     return messages_of([messages[place] for place in sorted(messages)])
 
 
-def _adk_exchange(attributes: dict[str, Any], counts: Counts) -> tuple[list[Message], list[Message]]:
+def _adk_exchange(attributes: dict[str, Any]) -> tuple[list[Message], list[Message]]:
     """Request and response of Google ADK, as JSON of its own objects."""
-    request = mapping(_decoded(attributes.get("gcp.vertex.agent.llm_request"), counts))
-    response = mapping(_decoded(attributes.get("gcp.vertex.agent.llm_response"), counts))
+    request = mapping(structured(attributes.get("gcp.vertex.agent.llm_request")))
+    response = mapping(structured(attributes.get("gcp.vertex.agent.llm_response")))
     return adk_asked(request), messages_of(_content(response), "assistant")
 
 

@@ -133,24 +133,18 @@ def _sample(sample: dict[str, Any], header: dict[str, Any], turns: Turns) -> Dec
 
 
 def _add_message(talk: Conversation, raw: dict[str, Any], attachments: dict[str, Any]) -> None:
-    raw = {**raw, "content": _attached(raw.get("content"), attachments)}
-    calls = objects(raw.get("tool_calls"))
-    if calls:
-        raw["tool_calls"] = [{**call, "name": call.get("function")} for call in calls]
-    error = mapping(raw.get("error"))
-    for message in messages_of({key: value for key, value in raw.items() if key != "function"}):
-        if message.role != "tool" or not message.parts or not isinstance(message.parts[0], ToolResult):
+    if attachments:
+        raw = {**raw, "content": _attached(raw.get("content"), attachments)}
+    error = raw.get("error")
+    for message in messages_of(raw):
+        if not isinstance(error, dict) or message.role != "tool":
             feed(talk, message)
             continue
         talk.tool_message()
-        result = message.parts[0]
-        talk.result(
-            result.id,
-            result.result,
-            name=text(raw, "function"),
-            is_error=bool(error),
-            error=text(error, "message", "type"),
-        )
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                said = text(error, "message", "type")
+                talk.result(part.id, part.result, name=part.name, is_error=True, error=said)
 
 
 def _attached(content: Any, attachments: dict[str, Any]) -> Any:

@@ -15,11 +15,11 @@ from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import integer, mapping, number, objects, text, type_name
 from referee.formats.openinference import tool_message, worded
 from referee.formats.span_dialects import adk_asked
-from referee.formats.span_messages import call_of, messages_of, structured, unwrapped
-from referee.formats.span_records import SpanRecord
+from referee.formats.span_messages import MessageReader, call_of, messages_of, structured, unwrapped
+from referee.formats.span_records import SpanRecord, as_span
 from referee.formats.spans import MADE_ID, Kind, Span, nanoseconds
 from referee.formats.trace_run import decode_spans
-from referee.messages import Message, Part, Text, ToolCall
+from referee.messages import Message, Part, Text, ToolCall, ToolResult
 from referee.runs import Usage
 
 NAME = "langfuse"
@@ -59,18 +59,19 @@ def _is_observation(value: Any) -> bool:
 def decode(record: Any, turns: Turns = "all") -> Decoded:
     """Read traces or observations; each trace becomes a run."""
     counts = Counts()
+    reader = MessageReader(counts)
     spans: list[Span] = []
     loose: list[dict[str, Any]] = []
     for item in record if isinstance(record, list) else [record]:
         if not isinstance(item, dict):
             increase(counts.dropped, type_name(item))
         elif isinstance(item.get("observations"), list):
-            spans += _trace_spans(item, counts)
+            spans += _trace_spans(item, reader)
         elif _is_observation(item):
             loose.append(item)
         else:
             increase(counts.dropped, "object that is no observation")
-    spans += [_span(item, counts) for item in _once(loose)]
+    spans += [_span(item, reader) for item in _once(loose)]
     if not spans:
         raise ReadError("holds no observations")
     return decode_spans(spans, turns, counts)
@@ -83,10 +84,10 @@ def pieces(record: Any) -> Iterator[tuple[str, Any]]:
         yield text(mapping(item), "traceId", "id") or text(trace, "id") or "", item
 
 
-def _trace_spans(record: dict[str, Any], counts: Counts) -> list[Span]:
+def _trace_spans(record: dict[str, Any], reader: MessageReader) -> list[Span]:
     trace = mapping(record.get("trace")) or record
     listed = objects(record["observations"]) + (objects(trace.get("observations")) if trace is not record else [])
-    spans = [_span(item, counts) for item in _once(listed)]
+    spans = [_span(item, reader) for item in _once(listed)]
     ids = {span.id for span in spans}
     top = next((span for span in spans if span.parent_id not in ids), None)
     if top is None:
@@ -121,21 +122,23 @@ def _once(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(kept.values())
 
 
-def _span(item: dict[str, Any], counts: Counts) -> Span:
+def _span(item: dict[str, Any], reader: MessageReader) -> Span:
     metadata = mapping(unwrapped(item.get("metadata")))
-    span = openinference.interpret(_record(item, mapping(metadata.get("attributes"))), counts)
+    attributes = mapping(metadata.get("attributes"))
+    record = _record(item, attributes)
+    span = openinference.interpret(record, reader) if attributes else as_span(record)
     kind = _KINDS.get(item.get("type"), "workflow") if isinstance(item.get("type"), str) else "workflow"
-    given, returned = unwrapped(item.get("input")), unwrapped(item.get("output"))
+    returned = unwrapped(item.get("output"))
     if span.kind in ("other", "workflow"):
         message = tool_message(returned)
         span.kind = "tool" if message is not None and kind == "workflow" else kind
     if span.kind == "tool" and span.tool is None:
-        span.tool = _tool(item, span, given, returned, mapping(metadata.get("attributes")))
+        span.tool = _tool(span, unwrapped(item.get("input")), returned, attributes)
     elif span.kind == "model" and not span.asked and not span.answered:
-        span.asked = _asked(given, counts)
+        span.asked = _asked(item.get("input"), reader)
         span.answered = _answered(returned)
     elif span.kind in ("agent", "workflow"):
-        span.asked = span.asked or worded(given, "user")
+        span.asked = span.asked or worded(unwrapped(item.get("input")), "user")
         span.answered = span.answered or worded(returned, "assistant")
     span.model = span.model or text(item, "model")
     span.usage = _usage(item) or span.usage
@@ -163,7 +166,7 @@ def _record(item: dict[str, Any], attributes: dict[str, Any]) -> SpanRecord:
     )
 
 
-def _tool(item: dict[str, Any], span: Span, given: Any, returned: Any, attributes: dict[str, Any]) -> ToolCall:
+def _tool(span: Span, given: Any, returned: Any, attributes: dict[str, Any]) -> ToolCall:
     message = tool_message(returned)
     failed = span.failed or (message is not None and message.get("status") == "error")
     call = call_of({"arguments": given})
@@ -178,23 +181,28 @@ def _tool(item: dict[str, Any], span: Span, given: Any, returned: Any, attribute
     )
 
 
-def _asked(given: Any, counts: Counts) -> list[Message]:
+def _asked(given: Any, reader: MessageReader) -> list[Message]:
+    if not isinstance(given, str) or given[:1] != "[":  # a list is read from its text, in which much is repeated
+        given = unwrapped(given)
     if isinstance(given, dict):
         if isinstance(given.get("contents"), list):
             return adk_asked(given)
         given = next((given[name] for name in ("messages", "prompt", "input") if name in given), given)
-    if isinstance(given, list):
-        talk = [message for message in given if not _is_definition(message)]
-        if len(talk) < len(given):
-            increase(counts.dropped, "tool definition among the messages", len(given) - len(talk))
-        given = talk
-    return messages_of(given) if isinstance(given, (str, list)) or "role" in mapping(given) else []
+    if not isinstance(given, (str, list)) and "role" not in mapping(given):
+        return []
+    asked = reader.from_json(given, or_words=True)
+    talk = [message for message in asked if not _is_definition(message)]
+    if len(talk) < len(asked):
+        increase(reader.counts.dropped, "tool definition among the messages", len(asked) - len(talk))
+    return talk
 
 
-def _is_definition(message: Any) -> bool:
-    """Whether a message is no message: the definition of a tool, which Langfuse logs with role `tool`."""
-    content = mapping(message).get("content")
-    return mapping(message).get("role") == "tool" and isinstance(mapping(content).get("function"), dict)
+def _is_definition(message: Message) -> bool:
+    """Whether a message is none: the definition of a tool, which Langfuse logs with role `tool`."""
+    part = message.parts[0] if message.role == "tool" and len(message.parts) == 1 else None
+    if not isinstance(part, ToolResult) or part.id or not isinstance(part.result, dict):
+        return False
+    return "function" in part.result and part.result.get("type") == "function"
 
 
 def _answered(returned: Any) -> list[Message]:

@@ -10,10 +10,10 @@ from referee.formats import genai
 from referee.formats.conversation import arguments
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import integer, mapping, number, objects, text
-from referee.formats.span_messages import messages_of, structured
-from referee.formats.span_records import SpanRecord, is_spans, pieces, read_spans
+from referee.formats.span_messages import MessageReader, messages_of, structured
+from referee.formats.span_records import SpanRecord, as_span, is_spans, pieces, read_traces
 from referee.formats.spans import Kind, Span
-from referee.formats.trace_run import decode_spans
+from referee.formats.trace_run import add_trace
 from referee.messages import Message, Role, Text, ToolCall
 from referee.runs import Usage
 
@@ -67,46 +67,38 @@ def decode(record: Any, turns: Turns = "all") -> Decoded:
         ReadError: There is no span.
     """
     counts = Counts()
-    spans = [interpret(span, counts) for span in read_spans(record, counts)]
-    if not spans:
+    decoded = Decoded([], counts)
+    for records in read_traces(record, counts):
+        reader = MessageReader(counts)
+        add_trace(decoded, [interpret(span, reader) for span in records], turns)
+    if not decoded.runs:
         raise ReadError("holds no spans")
-    return decode_spans(spans, turns, counts)
+    return decoded
 
 
-def interpret(record: SpanRecord, counts: Counts) -> Span:
+def interpret(record: SpanRecord, reader: MessageReader) -> Span:
     """What a span stands for, in this vocabulary or in OpenTelemetry's own.
 
     Args:
         record: The span as recorded.
-        counts: Counts what was not understood.
+        reader: Reads its messages.
     """
     attributes = record.attributes
     named = attributes.get(_KIND) or _nested(attributes, "openinference.span.kind")
     kind = _KINDS.get(named.upper()) if isinstance(named, str) else None
     if kind is None or (kind == "model" and _has_genai_messages(attributes)):
-        return genai.interpret(record, counts)
-    span = Span(
-        id=record.id,
-        trace_id=record.trace_id,
-        parent_id=record.parent_id,
-        name=record.name,
-        kind=kind,
-        started=record.started,
-        ended=record.ended,
-        failed=record.failed,
-        error=record.error,
-        thread_id=_text(attributes, "session.id"),
-        source=record.source,
-        metadata=_metadata(attributes),
-    )
+        return genai.interpret(record, reader)
+    span = as_span(record, kind)
+    span.thread_id = _text(attributes, "session.id")
+    span.metadata = _metadata(attributes)
     if kind == "tool":
         _add_tool(span, record)
     elif kind == "model":
-        _add_model(span, attributes)
+        _add_model(span, attributes, reader)
     else:
         if kind == "agent":
             span.actor = _text(attributes, "agent.name", "graph.node.name")
-        span.asked = _asked(attributes)
+        span.asked = _asked(attributes, reader)
         span.answered = _answered(attributes)
         span.usage = _usage(attributes)
     return span
@@ -212,9 +204,9 @@ def tool_message(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and "content" in value and "tool_call_id" in value else None
 
 
-def _add_model(span: Span, attributes: dict[str, Any]) -> None:
-    span.asked = _flattened(attributes, "llm.input_messages", "user")
-    span.answered = _flattened(attributes, "llm.output_messages", "assistant")
+def _add_model(span: Span, attributes: dict[str, Any], reader: MessageReader) -> None:
+    span.asked = _flattened(attributes, "llm.input_messages", "user", reader)
+    span.answered = _flattened(attributes, "llm.output_messages", "assistant", reader)
     span.model = _text(attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name")
     span.usage = _usage(attributes)
     span.cost = number({"cost": _nested(attributes, "llm.cost.total")}, "cost")
@@ -227,21 +219,38 @@ def _usage(attributes: dict[str, Any]) -> Usage | None:
     return usage if usage != Usage() else None
 
 
-def _flattened(attributes: dict[str, Any], prefix: str, default: Role) -> list[Message]:
+def _flattened(attributes: dict[str, Any], prefix: str, default: Role, reader: MessageReader) -> list[Message]:
     """The messages under a prefix, put together from their flattened fields."""
-    tree: dict[str, Any] = {}
     start = prefix + "."
+    length = len(start)
+    fields: dict[str, list[tuple[str, Any]]] = {}
     for name, value in attributes.items():
         if isinstance(name, str) and name.startswith(start):
-            _plant(tree, name[len(start) :].split(".", _DEEPEST_NAME), value)
-    whole = _nested(attributes, prefix)
-    rows = _in_order(tree) if tree else objects(structured(whole))
+            number, _, field = name[length:].partition(".")
+            fields.setdefault(number, []).append((field, value))
+    if not fields:
+        rows = objects(structured(_nested(attributes, prefix)))
+        return [message for row in rows for message in _of_row(row, default)]
     messages: list[Message] = []
-    for row in rows:
-        message = row.get("message", row)
-        if isinstance(message, dict):
-            messages += messages_of(_spelled_out(message), default)
+    for number in sorted((number for number in fields if number.isdecimal() and len(number) < 9), key=int):
+        given = fields[number]
+        if all(isinstance(value, str) for _, value in given):
+            messages += reader.made_of((default, *given), lambda given=given: _of_fields(given, default))  # type: ignore[misc]
+        else:
+            messages += _of_fields(given, default)
     return messages
+
+
+def _of_fields(given: list[tuple[str, Any]], default: Role) -> list[Message]:
+    tree: dict[str, Any] = {}
+    for field, value in given:
+        _plant(tree, field.split(".", _DEEPEST_NAME), value)
+    return _of_row(tree, default)
+
+
+def _of_row(row: dict[str, Any], default: Role) -> list[Message]:
+    message = row.get("message", row)
+    return messages_of(_spelled_out(message), default) if isinstance(message, dict) else []
 
 
 def _plant(tree: dict[str, Any], path: list[str], value: Any) -> None:
@@ -296,9 +305,9 @@ def _content(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "image", "url": image} if isinstance(image, str) else content
 
 
-def _asked(attributes: dict[str, Any]) -> list[Message]:
+def _asked(attributes: dict[str, Any], reader: MessageReader) -> list[Message]:
     value = structured(_nested(attributes, "input.value"))
-    return worded(value, "user") or _flattened(attributes, "llm.input_messages", "user")
+    return worded(value, "user") or _flattened(attributes, "llm.input_messages", "user", reader)
 
 
 def _answered(attributes: dict[str, Any]) -> list[Message]:

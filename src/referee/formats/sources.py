@@ -233,7 +233,7 @@ class RunReader:
             pieces = getattr(chosen, "pieces", None)
             if chosen is None or pieces is None:
                 return record, chosen
-            gathering.add(chosen, pieces, record)
+            gathering.add(chosen, pieces, record, line)
         except ReadError as error:
             self._fail(error.at(source, number))
         return _TAKEN, None

@@ -7,12 +7,13 @@ stands as a `ToolResult` in its message; `feed` joins it to its call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import msgspec
 
 from referee.formats.conversation import Conversation, arguments, json_result
+from referee.formats.decoded import Counts, increase
 from referee.formats.fields import as_text, joined_texts, mapping, objects, sequence, text, type_name
 from referee.formats.python_literal import python_literal
 from referee.jsonvalue import decode
@@ -96,6 +97,66 @@ def messages_of(value: Any, default: Role = "user") -> list[Message]:
             elif raw is not None:
                 found.append(Message("tool", [Opaque(type_name(raw), raw)]))
     return found
+
+
+class MessageReader:
+    """Reads the messages of one source. A message that many spans repeat in the same bytes is made once.
+
+    Attributes:
+        counts: What was not understood.
+
+    Example:
+        >>> reader = MessageReader(Counts())
+        >>> first, again = (reader.from_json('[{"role": "user", "content": "Weather?"}]')[0] for _ in range(2))
+        >>> first is again
+        True
+    """
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self._made: dict[bytes, list[Message]] = {}
+        self._kept: dict[Hashable, list[Message]] = {}
+
+    def from_json(self, value: Any, default: Role = "user", *, or_words: bool = False) -> list[Message]:
+        """The messages of an attribute, which holds them as JSON text or as they are.
+
+        Args:
+            value: The attribute's value.
+            default: The role of a message that names none.
+            or_words: Take text that is no JSON as a message; else it is a list that was cut.
+        """
+        if not isinstance(value, str):
+            return messages_of(value, default)
+        try:
+            raws = _raw_items(value)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            decoded = structured(value)
+            if isinstance(decoded, str) and not or_words:
+                # An exporter cuts long attributes, and then they are no JSON.
+                increase(self.counts.problems, "messages of a span are no JSON")
+                return []
+            return messages_of(decoded, default)
+        found: list[Message] = []
+        for raw in raws:
+            content = bytes(raw)
+            made = self._made.get(content)
+            if made is None:
+                message = decode(content)
+                made = messages_of(message, default)
+                if isinstance(message, dict) and "role" in message:  # else it is another one with another default
+                    self._made[content] = made
+            found += made
+        return found
+
+    def made_of(self, key: Hashable, make: Callable[[], list[Message]]) -> list[Message]:
+        """The messages made of what this key stands for, now or before."""
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = make()
+        return found
+
+
+_raw_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def feed(talk: Conversation, message: Message, name: str | None = None) -> None:
@@ -182,7 +243,7 @@ def _result_of(message: dict[str, Any]) -> ToolResult:
     return ToolResult(
         structured(joined_texts(content)),
         text(message, "tool_call_id", "id"),
-        text(message, "name"),
+        text(message, "name", "function"),
         message.get("status") == "error",
     )
 
@@ -205,13 +266,16 @@ def call_of(call: dict[str, Any]) -> ToolCall:
         >>> call_of({"id": "c1", "function": {"name": "book", "arguments": '{"seat": 4}'}})
         ToolCall(name='book', args={'seat': 4}, id='c1', state='call', result=None, error=None, is_error=False, args_invalid=False, agent_path=(), duration_ms=None)
     """
-    function = mapping(call.get("function")) or call
+    function = call.get("function")
+    called = function if isinstance(function, str) else None  # Inspect names the tool there
+    if not isinstance(function, dict):
+        function = call
     given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
     args, invalid = arguments(given)
     if invalid and not isinstance(read := python_literal(args), str):
         args, invalid = read, False
     return ToolCall(
-        name=text(function, "name", "toolName") or "",
+        name=called or text(function, "name", "toolName") or "",
         args=args,
         id=text(call, "id", "call_id", "toolCallId"),
         args_invalid=invalid,

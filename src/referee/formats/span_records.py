@@ -13,7 +13,7 @@ import msgspec
 
 from referee.formats.decoded import Counts, increase
 from referee.formats.fields import mapping, objects, sequence, text, type_name
-from referee.formats.spans import MADE_ID, nanoseconds
+from referee.formats.spans import MADE_ID, Kind, Span, nanoseconds
 from referee.jsonvalue import digest
 
 _RESOURCES = ("resourceSpans", "resource_spans")
@@ -21,7 +21,7 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _FAILED = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
 
 
-class SpanRecord(msgspec.Struct, kw_only=True):
+class SpanRecord(msgspec.Struct, kw_only=True, gc=False):
     """A span as recorded, with its attributes as a plain object.
 
     Attributes:
@@ -46,6 +46,22 @@ class SpanRecord(msgspec.Struct, kw_only=True):
     source: str
 
 
+def as_span(record: SpanRecord, kind: Kind = "other") -> Span:
+    """The span, of which its attributes are still to be read."""
+    return Span(
+        id=record.id,
+        trace_id=record.trace_id,
+        parent_id=record.parent_id,
+        name=record.name,
+        kind=kind,
+        started=record.started,
+        ended=record.ended,
+        failed=record.failed,
+        error=record.error,
+        source=record.source,
+    )
+
+
 def is_spans(record: Any) -> bool:
     """Whether a record is a span, a list of spans, an OTLP export, or a set of GenAI attributes."""
     if isinstance(record, list):
@@ -64,7 +80,7 @@ def is_span(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("attributes"), (dict, list))
-        and any(key in value for key in ("span_id", "spanId", "context", "parent_id", "parentSpanId"))
+        and ("span_id" in value or "spanId" in value or "context" in value)
     )
 
 
@@ -82,20 +98,24 @@ def _are_named(record: dict[str, Any]) -> bool:
     return bool(record) and all(map(_is_bare, record.values()))
 
 
-def read_spans(record: Any, counts: Counts) -> Iterator[SpanRecord]:
-    """The spans of a record.
+def read_traces(record: Any, counts: Counts) -> Iterator[list[SpanRecord]]:
+    """The spans of a record, trace by trace, in the order in which the traces first show up.
 
     Args:
         record: A span, a list of spans, OTLP exports, or attributes alone.
         counts: Counts what is no span.
     """
-    for number, (trace_id, raw) in enumerate(pieces(record)):
+    traces: dict[str, list[dict[str, Any]]] = {}
+    for trace_id, raw in pieces(record):
         if not isinstance(raw, dict):
             increase(counts.dropped, type_name(raw))
-        elif not isinstance(raw.get("attributes"), (dict, list)) and not _trace_id(raw):
+        elif not isinstance(raw.get("attributes"), (dict, list)) and not trace_id:
             increase(counts.dropped, "object that is no span")
         else:
-            yield _read(raw, trace_id, number)
+            traces.setdefault(trace_id, []).append(raw)
+    while traces:
+        trace_id = next(iter(traces))
+        yield [_read(raw, trace_id, number) for number, raw in enumerate(traces.pop(trace_id))]
 
 
 def pieces(record: Any) -> Iterator[tuple[str, Any]]:
@@ -110,9 +130,11 @@ def pieces(record: Any) -> Iterator[tuple[str, Any]]:
             yield from pieces(item) if isinstance(item, dict) else [("", item)]
     elif not isinstance(record, dict):
         yield "", record
+    elif is_span(record):
+        yield _trace_id(record), record
     elif _is_export(record):
         yield from _exported(record)
-    elif isinstance(record.get("spans"), list) and not is_span(record):
+    elif isinstance(record.get("spans"), list):
         yield from pieces(record["spans"])
     elif _is_bare(record):
         made = MADE_ID + digest(record)
@@ -140,31 +162,38 @@ def _listed(record: dict[str, Any], names: tuple[str, ...]) -> list[dict[str, An
 
 
 def _trace_id(span: dict[str, Any]) -> str:
-    return _id(span, "trace_id", "traceId") or _id(mapping(span.get("context")), "trace_id", "traceId") or ""
+    found = _id(span, "trace_id", "traceId")
+    if found is None and "context" in span:
+        found = _id(mapping(span["context"]), "trace_id", "traceId")
+    return found or ""
 
 
 def _id(record: dict[str, Any], *names: str) -> str | None:
     """An id; the `0x` that Python's exporter writes before it is no part of it."""
-    found = text(record, *names)
-    return found.removeprefix("0x") if found else None
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value:
+            return value.removeprefix("0x")
+    return None
 
 
 def _read(span: dict[str, Any], trace_id: str, number: int) -> SpanRecord:
-    context = mapping(span.get("context"))
     attributes = plain_attributes(span.get("attributes"))
-    kind = text(span, "span_kind")  # Phoenix writes it beside the attributes
-    if kind:
-        attributes.setdefault("openinference.span.kind", kind)
+    if "span_kind" in span:  # Phoenix writes it beside the attributes
+        attributes.setdefault("openinference.span.kind", span["span_kind"])
     events = [
-        (
-            text(event, "name", "event_name") or "",
-            {**plain_attributes(event.get("attributes")), **mapping(event.get("body"))},
-        )
-        for event in objects(span.get("events")) + objects(span.get("span_events"))
+        (text(event, "name", "event_name") or "", _event_attributes(event))
+        for key in ("events", "span_events")
+        if span.get(key)
+        for event in objects(span[key])
     ]
+    span_id = _id(span, "span_id", "spanId")
+    if span_id is None and "context" in span:
+        span_id = _id(mapping(span["context"]), "span_id", "spanId")
     failed, said = _status(span)
+    scope = span.get("scope") or span.get("instrumentation_scope")
     return SpanRecord(
-        id=_id(span, "span_id", "spanId") or _id(context, "span_id", "spanId") or f"{MADE_ID}{number}",
+        id=span_id or f"{MADE_ID}{number}",
         trace_id=trace_id,
         parent_id=_id(span, "parent_id", "parent_span_id", "parentSpanId"),
         name=text(span, "name") or "",
@@ -174,20 +203,29 @@ def _read(span: dict[str, Any], trace_id: str, number: int) -> SpanRecord:
         error=_error(events, said, attributes) if failed else None,
         attributes=attributes,
         events=events,
-        source=text(mapping(span.get("scope") or span.get("instrumentation_scope")), "name") or "",
+        source=(text(scope, "name") or "") if isinstance(scope, dict) else "",
     )
 
 
+def _event_attributes(event: dict[str, Any]) -> dict[str, Any]:
+    return {**plain_attributes(event.get("attributes")), **mapping(event.get("body"))}
+
+
 def _time(span: dict[str, Any], *names: str) -> int | None:
-    return next((time for name in names if (time := nanoseconds(span.get(name))) is not None), None)
+    for name in names:
+        value = span.get(name)
+        if value is not None and (time := nanoseconds(value)) is not None:
+            return time
+    return None
 
 
 def _status(span: dict[str, Any]) -> tuple[bool, str | None]:
-    status = mapping(span.get("status")) or {
-        "code": span.get("status_code") or span.get("status"),
-        "message": span.get("status_message"),
-    }
+    status = span.get("status")
+    if not isinstance(status, dict):
+        status = {"code": span.get("status_code") or status, "message": span.get("status_message")}
     code = status.get("code", status.get("status_code"))
+    if code is None:
+        return False, None
     return isinstance(code, (str, int)) and code in _FAILED, text(status, "message", "description")
 
 

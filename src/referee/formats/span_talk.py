@@ -6,7 +6,7 @@ not there before, and the answer. Spans of tools are joined to the calls in thos
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ class Row:
         self.message = message
         self.results = [part for part in message.parts if isinstance(part, ToolResult)]
         self.parts: list[Part] = [part for part in message.parts if not isinstance(part, ToolResult)]
-        self.slots = [Slot(self, index) for index, part in enumerate(self.parts) if isinstance(part, ToolCall)]
+        self.slots = [Slot(self.parts, index) for index, part in enumerate(self.parts) if isinstance(part, ToolCall)]
         self.main = main
         self.time = time
         self.speaker = speaker
@@ -46,25 +46,25 @@ class Row:
 
 
 class Slot:
-    """A call in a row, to which the span of its tool may be joined."""
+    """A call in the parts of a row, to which the span of its tool may be joined."""
 
-    __slots__ = ("index", "row", "taken")
+    __slots__ = ("index", "parts", "taken")
 
-    def __init__(self, row: Row, index: int) -> None:
-        self.row = row
+    def __init__(self, parts: list[Part], index: int) -> None:
+        self.parts = parts
         self.index = index
         self.taken = False
 
     @property
     def call(self) -> ToolCall:
         """The call as it stands now."""
-        call = self.row.parts[self.index]
+        call = self.parts[self.index]
         assert isinstance(call, ToolCall)
         return call
 
     def put(self, call: ToolCall) -> None:
         """Put another version of the call in its place."""
-        self.row.parts[self.index] = call
+        self.parts[self.index] = call
 
 
 class Talk:
@@ -90,9 +90,14 @@ class Talk:
         #: The rows from before this turn, of the first model call's question.
         self.remembered: list[Row] = []
         self._main = main
+        #: Where rows stand by what tells them from others; the first so many rows are in it.
         self._places: dict[Any, list[int]] = {}
+        self._indexed = 0
         self._by_id: dict[str, list[Slot]] = {}
-        self._by_name: dict[tuple[str, ...], deque[Slot]] = {}
+        #: Where each message object stands; a reader gives the same object for the same bytes.
+        self._same: dict[int, list[int]] = {}
+        #: The calls by name, once they are asked for by name.
+        self._by_name: dict[tuple[str, ...], deque[Slot]] | None = None
 
     def hear(
         self,
@@ -141,14 +146,10 @@ class Talk:
     def add(self, message: Message, *, time: float = 0, speaker: str | None = None, path: tuple[str, ...] = ()) -> Row:
         """Add a message that was not there before."""
         row = Row(message, main=self._main, time=time, speaker=speaker, path=path)
-        for key in _keys(message):
-            self._places.setdefault(key, []).append(len(self.rows))
+        self._same.setdefault(id(message), []).append(len(self.rows))
         for slot in row.slots:
-            call = slot.call
-            if call.id:
-                self._by_id.setdefault(call.id, []).append(slot)
-            for name in _names(call):
-                self._by_name.setdefault(name, deque()).append(slot)
+            if call_id := slot.call.id:
+                self._by_id.setdefault(call_id, []).append(slot)
         self.rows.append(row)
         return row
 
@@ -166,11 +167,17 @@ class Talk:
                     slot.taken = True
 
     def take(self, call: ToolCall) -> Slot | None:
-        """The place of a call to which a tool's span belongs: by name and arguments, else by name. It is taken."""
-        for key in _names(call):
-            if slot := _first_free(self._by_name.get(key), unless_id=call.id):
-                return slot
-        return None
+        """The place of a call to which a tool's span belongs: by name and arguments, else by name. It is taken.
+
+        All messages must have been heard.
+        """
+        if self._by_name is None:
+            self._by_name = {}
+            for slot in (slot for row in self.rows for slot in row.slots):
+                for name in _names(slot.call):
+                    self._by_name.setdefault(name, deque()).append(slot)
+        exact, any_arguments = _names(call)
+        return _first_free(self._by_name.get(exact), call.id) or _first_free(self._by_name.get(any_arguments), call.id)
 
     def take_id(self, call_id: str) -> Slot | None:
         """The place of the call with this id; of several the latest. It is taken."""
@@ -186,6 +193,13 @@ class Talk:
 
     def _find(self, message: Message, start: int) -> int | None:
         """The row that this message repeats, at `start` or later."""
+        same = self._same.get(id(message))
+        if same is not None and (at := bisect_left(same, start)) < len(same):
+            return same[at]
+        for place in range(self._indexed, len(self.rows)):
+            for key in _keys(self.rows[place].message):
+                self._places.setdefault(key, []).append(place)
+        self._indexed = len(self.rows)
         found = []
         for key in _keys(message, narrow=True):
             places = self._places.get(key)
@@ -197,6 +211,7 @@ class Talk:
             elif key[0] == "result id" and places[-1] > self._places.get(("call id", key[1]), [-1])[-1]:
                 found.append(places[-1])  # the results of one answer may come in another order
         if found:
+            insort(self._same.setdefault(id(message), []), min(found))
             return min(found)
         if start < len(self.rows) and message.role == "assistant":
             row = self.rows[start]
@@ -209,7 +224,7 @@ class Talk:
 _REMEMBERED = 20
 
 
-def _names(call: ToolCall) -> tuple[tuple[str, ...], ...]:
+def _names(call: ToolCall) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a call is found by when it has no id: first what says more."""
     return ((call.name, digest(call.args)), (call.name,))
 
@@ -233,7 +248,7 @@ def merged_by_id(talks: list[Talk]) -> dict[str, list[Slot]]:
     return merged
 
 
-def _first_free(slots: deque[Slot] | None, unless_id: str | None = None) -> Slot | None:
+def _first_free(slots: deque[Slot] | None, unless_id: str | None) -> Slot | None:
     """The first slot that nothing was joined to; it is taken. One with an id other than `unless_id` is no match."""
     while slots and slots[0].taken:
         slots.popleft()

@@ -27,7 +27,7 @@ MADE_ID = "#"
 Kind: TypeAlias = Literal["agent", "model", "tool", "handoff", "workflow", "processor", "mark", "other"]
 
 
-class Span(msgspec.Struct, kw_only=True, omit_defaults=True):
+class Span(msgspec.Struct, kw_only=True, gc=False):
     """One span, in our words.
 
     Attributes:
@@ -80,7 +80,8 @@ class Node:
     """A span in its tree.
 
     Attributes:
-        span, parent, children: Its place; the children in order of their start.
+        span, parent: The span, and the one that it stands in.
+        children: Those in it, in order of their start, while the tree grows.
         acts: An agent, or a tool, that calls models or tools itself.
         start: When it started, or its parent, where that is not recorded.
         order: Its position when the tree is walked from the top.
@@ -150,6 +151,8 @@ def grow(spans: Iterable[Span], counts: Counts) -> list[Node]:
     for order, node in enumerate(ordered):
         node.order = order
     _find_actors(ordered)
+    for node in ordered:
+        node.children = []  # the tree goes by parents from here; without rings it is freed at once
     return ordered
 
 
@@ -212,7 +215,8 @@ def _tool_name(node: Node) -> str | None:
 
 
 #: Numbers above these are nanoseconds, microseconds, milliseconds; smaller ones are seconds.
-_UNITS = ((1e17, 1), (1e14, 1_000), (1e11, 1_000_000), (0, 1_000_000_000))
+_NANOSECONDS = 10**17
+_UNITS = ((_NANOSECONDS, 1), (1e14, 1_000), (1e11, 1_000_000), (0, 1_000_000_000))
 
 
 def nanoseconds(value: Any) -> int | None:
@@ -222,6 +226,8 @@ def nanoseconds(value: Any) -> int | None:
         >>> nanoseconds("1700000000000000000") == nanoseconds(1700000000) == nanoseconds("2023-11-14T22:13:20Z")
         True
     """
+    if type(value) is int and _NANOSECONDS < value < 1e19:
+        return value
     if isinstance(value, str):
         if value.isdecimal() and len(value) < 20:
             value = int(value)

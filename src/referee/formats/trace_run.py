@@ -31,11 +31,16 @@ def decode_spans(spans: Iterable[Span], turns: Turns, counts: Counts) -> Decoded
     for span in spans:
         traces.setdefault(span.trace_id, []).append(span)
     decoded = Decoded([], counts)
-    for trace_id, members in traces.items():
-        one = _Trace(trace_id, grow(members, counts), counts).decoded(turns)
-        decoded.runs += one.runs
-        counts.add(one.counts)
+    for members in traces.values():
+        add_trace(decoded, members, turns)
     return decoded
+
+
+def add_trace(decoded: Decoded, spans: list[Span], turns: Turns) -> None:
+    """Add the run of one trace's spans to what was decoded before."""
+    one = _Trace(spans[0].trace_id, grow(spans, decoded.counts), decoded.counts).decoded(turns)
+    decoded.runs += one.runs
+    decoded.counts.add(one.counts)
 
 
 class _Trace:
@@ -180,24 +185,32 @@ class _Trace:
 
     def _fields(self) -> dict[str, Any]:
         """What the spans say of the run beside its messages."""
-        spans = [node.span for node in self.nodes]
-        top = spans[0]
+        top = self.nodes[0].span
         trace_id = None if self.trace_id.startswith(MADE_ID) else self.trace_id or None
-        starts = [span.started for span in spans if span.started is not None]
-        ends = [span.ended for span in spans if span.ended is not None]
-        models = [node for node in self.nodes if node.span.kind == "model" and not node.wraps]
+        starts, ends = [], []
+        models: list[Node] = []
+        thread_id = None
+        for node in self.nodes:
+            span = node.span
+            if span.started is not None:
+                starts.append(span.started)
+            if span.ended is not None:
+                ends.append(span.ended)
+            if span.kind == "model" and not node.wraps:
+                models.append(node)
+            thread_id = thread_id or span.thread_id
+        start, end = min(starts, default=None), max(ends, default=None)
         costs = [node.span.cost for node in models if node.span.cost is not None]
-        spoken = [node for node in models if node.scope is None] or models
         fields = {
             "id": trace_id or "",
             "trace_id": trace_id,
             "span_id": None if top.id.startswith(MADE_ID) else top.id,
-            "thread_id": next((span.thread_id for span in spans if span.thread_id), None),
-            "started_at": iso_time(min(starts)) if starts else None,
-            "duration_ms": (max(ends) - min(starts)) / 1e6 if starts and ends and max(ends) >= min(starts) else None,
+            "thread_id": thread_id,
+            "started_at": iso_time(start),
+            "duration_ms": (end - start) / 1e6 if start is not None and end is not None and end >= start else None,
             "usage": self._usage(models),
             "cost": sum(costs) if costs else None,
-            "model": next((node.span.model for node in spoken if node.span.model), None),
+            "model": _model(models),
             "metadata": top.metadata or None,
             "trajectory": trajectory(self.nodes, self.joined, self.answers, self.counts),
         }
@@ -209,6 +222,16 @@ class _Trace:
         if not usages:
             usages = [node.span.usage for node in self.nodes if node.parent is None and node.span.usage is not None]
         return total(usages)
+
+
+def _model(models: list[Node]) -> str | None:
+    """The model of the agent's own conversation; else of any."""
+    found = None
+    for node in models:
+        if node.span.model and node.scope is None:
+            return node.span.model
+        found = found or node.span.model
+    return found
 
 
 def _last_text(row: Row) -> str:
@@ -225,7 +248,7 @@ def _feed_row(talk: Conversation, row: Row) -> None:
         # What a sub-agent says goes to the tool that called it; here only its calls are the run's.
         row.parts = [slot.call for slot in row.slots]
         for index, slot in enumerate(row.slots):
-            slot.index = index
+            slot.parts, slot.index = row.parts, index
     if row.parts or (row.main and not row.results):
         name = message.name or row.speaker
         talk.message(message.role, row.parts, id=message.id, name=name, created_at=message.created_at)
