@@ -14,7 +14,7 @@ import pytest
 
 from referee import Run, Score
 from referee.live import Counts, Live, wire
-from referee.live.process import ProcessLane
+from referee.live.process_lane import ProcessLane
 from referee.messages import Message, Text, ToolCall
 from referee.testing import create_agent_test_run
 
@@ -95,9 +95,9 @@ def test_a_child_that_ended_while_it_had_nothing_to_do_costs_no_score() -> None:
         assert live._background is not None
         [lane] = live._background._distinct_lanes()
         assert isinstance(lane, ProcessLane)
-        assert lane._child is not None
-        lane._child.kill()
-        lane._child.wait()
+        assert lane._child._process is not None
+        lane._child._process.kill()
+        lane._child._process.wait()
         live.submit(run())
         assert live.flush(WAIT)
     assert live.counts["length"] == Counts(received=2, scored=2)
@@ -110,7 +110,7 @@ def test_closing_ends_a_child_in_the_middle_of_its_work() -> None:
     assert live._background is not None
     [lane] = live._background._distinct_lanes()
     assert isinstance(lane, ProcessLane)
-    child = lane._child
+    child = lane._child._process
     assert child is not None
     live.submit(run("hang"))
     assert not live.close(0.05)
@@ -314,7 +314,7 @@ live = Live({"length": "live_scorers:length"})
 live.submit(run("r"))
 assert live.flush(60)
 [lane] = live._background._distinct_lanes()
-scoring = lane._child.pid
+scoring = lane._child._process.pid
 child = os.fork()
 if child == 0:
     os.read(0, 1)  # lives on until the test ends it

@@ -13,9 +13,11 @@ import msgspec
 
 from referee.live.bindings import Binding
 from referee.live.counts import Drop
+from referee.live.distant_store import DistantStore
+from referee.live.intake import Intake
 from referee.live.lanes import Lane, LoopLane, ThreadLane, start_thread
 from referee.live.ledger import Ledger
-from referee.live.process import ProcessLane
+from referee.live.process_lane import ProcessLane
 from referee.live.submission import Submission
 from referee.live.tasks import Finished, Task
 from referee.live.writer import ScoreStore, Writer
@@ -31,7 +33,7 @@ _TICK = 0.25
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `Live` that concern the background."""
 
-    store: ScoreStore | None
+    store: ScoreStore | str | None
     telemetry: Telemetry | None
     on_drop: Callable[[Drop], None] | None
     concurrency: int
@@ -44,22 +46,25 @@ class Background:
     def __init__(self, bindings: dict[str, Binding], ledger: Ledger, settings: Settings) -> None:
         self.timeout = settings.timeout
         self._telemetry = settings.telemetry or find_telemetry()
+        store = settings.store
+        self._distant = DistantStore(store) if isinstance(store, str) else None
         self._writer = Writer(
             ledger,
             bindings,
-            store=settings.store,
+            store=self._distant or store,  # type: ignore[arg-type]
             telemetry=self._telemetry,
             on_drop=settings.on_drop,
         )
         self._bindings = bindings
         self._lanes = self._assign(settings.concurrency)
+        self._intake = Intake(ledger, self._distribute)
         self._stopped = threading.Event()
+        start_thread("intake", self._intake.run)
         start_thread("clock", self._watch)
 
     def put(self, submission: Submission, names: list[str]) -> None:
-        """Have some scorers score a submission. Never waits."""
-        for name in names:
-            self._lanes[name].put(Task(submission, self._bindings[name]))
+        """Have the scorers of these names score a submission. Never waits."""
+        self._intake.put(submission, names)
 
     def observed(self, task: Task) -> AbstractContextManager[None]:
         """Surrounds the scoring of a task with its span."""
@@ -73,14 +78,25 @@ class Background:
     def stop(self, timeout: float) -> None:
         """End the threads and processes; wait so many seconds for what is scored to be saved."""
         self._stopped.set()
+        self._intake.stop()
         for lane in self._distinct_lanes():
             lane.stop()
-        self._writer.stop(timeout)
+        is_saved = self._writer.stop(timeout)
+        if self._distant is not None:
+            if is_saved:
+                self._distant.end()
+            else:
+                self._distant.kill()
 
     def forget(self) -> None:
         """Let go of what belongs to the parent process: called in a forked child."""
-        for lane in self._distinct_lanes():
-            lane.forget()
+        for held in self._held():
+            held.forget()
+
+    def _distribute(self, submission: Submission, names: list[str]) -> None:
+        submission.read()
+        for name in names:
+            self._lanes[name].put(Task(submission, self._bindings[name]))
 
     def _assign(self, concurrency: int) -> dict[str, Lane]:
         """A lane for each scorer. Ready-made ones share lanes; one that a user wrote can only hold up itself."""
@@ -105,14 +121,18 @@ class Background:
     def _distinct_lanes(self) -> list[Lane]:
         return list(dict.fromkeys(self._lanes.values()))
 
+    def _held(self) -> list[Lane | DistantStore]:
+        """What may hold a child process."""
+        return [*self._distinct_lanes(), *([self._distant] if self._distant else [])]
+
     def _watch(self) -> None:
         while not self._stopped.wait(_TICK):
             now = time.monotonic()
-            for lane in self._distinct_lanes():
+            for held in self._held():
                 try:
-                    lane.expire(now)
+                    held.expire(now)
                 except Exception:
-                    _log.exception("a scoring that took too long could not be ended")
+                    _log.exception("what took too long could not be ended")
 
     @contextmanager
     def _spanned(self, telemetry: Telemetry, task: Task) -> Iterator[None]:

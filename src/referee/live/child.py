@@ -1,17 +1,16 @@
-"""The child process: scores what it is sent, and ends when its parent is gone."""
+"""The child process: scores or stores what it is sent, and ends when its parent is gone."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from referee.execution import step_error
 from referee.live import wire
 from referee.live.steps import LOADING, SCORING
-from referee.loading import load_scorer
 from referee.pipeline import Scorer
 from referee.runs import Run
 from referee.scores import Score, StepError
@@ -19,26 +18,29 @@ from referee.scores import Score, StepError
 #: The agent comes first: this process takes what it leaves of the processor.
 _NICENESS = 10
 
+#: Answers a request of two parts: a name and what belongs to it.
+Answer: TypeAlias = Callable[[str, bytes], bytes]
+
 
 def main() -> None:
     """Serve the parent over standard input and output until it closes them."""
     requests, replies = _take_pipes()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    specs = wire.receive(requests)
-    if specs is not None:
-        serve(requests, replies, wire.decode(specs, dict))
+    order = wire.receive(requests)
+    if order is not None:
+        duty, settings = wire.decode(order, list)
+        serve(requests, replies, DUTIES[duty], settings)
 
 
-def serve(requests: int, replies: int, specs: Mapping[str, Any]) -> None:
-    """Say that the scorers are loaded, then answer each request, a scorer's name and a run, with a score."""
+def serve(requests: int, replies: int, duty: Callable[[Any], Answer], settings: Any) -> None:
+    """Get ready, say so, then answer each request."""
     received: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
     threading.Thread(target=_read, args=(requests, received), daemon=True).start()
-    scorers = {name: _load(spec) for name, spec in specs.items()}
+    answer = duty(settings)
     wire.send(replies, b"")
     while True:
-        name, frame = received.get()
-        wire.send(replies, _answer(scorers[name], frame))
+        wire.send(replies, answer(*received.get()))
 
 
 def _take_pipes() -> tuple[int, int]:
@@ -52,23 +54,53 @@ def _take_pipes() -> tuple[int, int]:
 
 
 def _read(requests: int, received: SimpleQueue[tuple[str, bytes]]) -> None:
-    """Pass requests on; end the process with its parent, whatever a scorer is doing."""
-    while (name := wire.receive(requests)) is not None and (frame := wire.receive(requests)) is not None:
-        received.put((name.decode(), frame))
+    """Pass requests on; end the process with its parent, whatever it is doing."""
+    while (name := wire.receive(requests)) is not None and (content := wire.receive(requests)) is not None:
+        received.put((name.decode(), content))
     os._exit(0)
 
 
-def _load(spec: Any) -> Scorer[Any, Any] | StepError:
-    try:
-        return load_scorer(spec)
-    except Exception as error:
-        return step_error(LOADING, error)
+def scoring(specs: Mapping[str, Any]) -> Answer:
+    """Answers the name of a scorer and a run with a score."""
+    from referee.loading import load_scorer
+
+    def load(spec: Any) -> Scorer[Any, Any] | StepError:
+        try:
+            return load_scorer(spec)
+        except Exception as error:
+            return step_error(LOADING, error)
+
+    scorers = {name: load(spec) for name, spec in specs.items()}
+
+    def answer(name: str, frame: bytes) -> bytes:
+        scorer = scorers[name]
+        if isinstance(scorer, StepError):
+            return wire.encode(Score("", "", error=scorer))
+        try:
+            return wire.encode(scorer.run_sync(wire.decode(frame, Run)))
+        except Exception as error:
+            return wire.encode(Score("", "", error=step_error(SCORING, error)))
+
+    return answer
 
 
-def _answer(scorer: Scorer[Any, Any] | StepError, frame: bytes) -> bytes:
-    if isinstance(scorer, StepError):
-        return wire.encode(Score("", "", error=scorer))
-    try:
-        return wire.encode(scorer.run_sync(wire.decode(frame, Run)))
-    except Exception as error:
-        return wire.encode(Score("", "", error=step_error(SCORING, error)))
+def storing(address: str) -> Answer:
+    """Answers an experiment and its scored runs with nothing once they are saved, else with what went wrong."""
+    from referee.storage.scored_runs import ScoredRun
+    from referee.storage.store import Store
+
+    opened: list[Store] = []
+
+    def answer(experiment: str, frame: bytes) -> bytes:
+        try:
+            if not opened:
+                opened.append(Store(address))
+            opened[0].save(wire.decode(frame, list[ScoredRun]), experiment=experiment)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".encode("utf-8", "replace")
+        return b""
+
+    return answer
+
+
+DUTIES: dict[str, Callable[[Any], Answer]] = {"score": scoring, "store": storing}

@@ -29,6 +29,8 @@ class Ledger:
         self._counts = {name: Counts() for name in names}
         self._room = room
         self._drops: dict[tuple[str, DropReason], int] = {}
+        #: How many callers wait until nothing is pending.
+        self.awaited = 0
         self._closed = False
         self._over = False
 
@@ -92,7 +94,11 @@ class Ledger:
     def wait(self, timeout: float | None) -> bool:
         """Wait until nothing is pending; whether that came about in so many seconds."""
         with self._settled:
-            return self._settled.wait_for(lambda: not any(counts.pending for counts in self._counts.values()), timeout)
+            self.awaited += 1
+            try:
+                return self._settled.wait_for(self._is_idle, timeout)
+            finally:
+                self.awaited -= 1
 
     def counts(self) -> dict[str, Counts]:
         """A copy of the counts, by the scorers' names."""
@@ -104,6 +110,9 @@ class Ledger:
         with self._lock:
             drops, self._drops = self._drops, {}
         return [Drop(name, reason, count) for (name, reason), count in drops.items()]
+
+    def _is_idle(self) -> bool:
+        return not any(counts.pending for counts in self._counts.values())
 
     def _drop(self, name: str, reason: DropReason, count: int = 1) -> None:
         if count:

@@ -20,7 +20,7 @@ from referee.live.ledger import Ledger, Outcome
 from referee.live.recording import NO_INPUT
 from referee.live.requests import Request, current_request
 from referee.live.submission import Submission, entity_of
-from referee.live.writer import ScoreStore
+from referee.live.writer import EXPERIMENT, ScoreStore
 from referee.runs import Run
 from referee.steps import Asker
 from referee.telemetry import Telemetry, current_operation, operation_of
@@ -40,7 +40,8 @@ class Live:
         scorers: By a name of your choice, a scorer, anything that `load_scorer` takes, or an object with `scorer` and,
             if you like, `filter` (`referee.live.filters.compile_filter`), which is applied first, and `sampling`
             (`{"type": "ratio", "rate": 0.1}`), which is decided by the trace's id, or by the run's where there is no trace.
-        store: Where runs and scores are kept: a store's address, a `referee.storage.Store`, or an object with its `save`.
+        store: Where runs and scores are kept: a store's address or a `referee.storage.Store`, which a child process
+            writes to; or another object with its `save`, which is called in a background thread.
         judge: The judge for scorers that have none of their own.
         queue_size: How many runs may wait for one scorer. Further ones are dropped.
         concurrency: How many runs one asynchronous scorer works on at once. A judge's own limits hold besides.
@@ -90,9 +91,8 @@ class Live:
         self._bindings: dict[str, Binding] = bind(scorers, judge)
         self._room = queue_size
         self._exit_timeout = exit_timeout
-        self._own_store = _opened(store) if isinstance(store, (str, Path)) else None
         self._settings = Settings(
-            store=self._own_store or store,  # type: ignore[arg-type]
+            store=_prepared(store, self._bindings),
             telemetry=telemetry,
             on_drop=on_drop,
             concurrency=concurrency,
@@ -280,8 +280,6 @@ class Live:
             background, self._background = self._background, None
         if background is not None:
             background.stop(_LAST_WRITE)
-        if self._own_store is not None:
-            self._own_store.close()
         lifetime.ended(self)
         return finished
 
@@ -326,7 +324,17 @@ def _decide(binding: Binding, facts: Facts, key: str) -> Outcome | None:
     return None
 
 
-def _opened(address: str | Path) -> Any:
-    from referee.storage.store import Store
+def _prepared(store: Any, bindings: Mapping[str, Binding]) -> ScoreStore | str | None:
+    """The address of a store that a child process can write to, with the scorers registered; another store as it is."""
+    if isinstance(store, (str, Path)):
+        from referee.storage.store import Store
 
-    return Store(address)
+        with Store(store) as opened:
+            return _prepared(opened, bindings)
+    database = getattr(store, "database", None)
+    if database is None:
+        if store is not None and not callable(getattr(store, "save", None)):
+            raise OptionError(f"Live: store must be an address, a Store or an object with its save, not {store!r}")
+        return store  # type: ignore[no-any-return]
+    store.save([], experiment=EXPERIMENT, scorers=[binding.scorer for binding in bindings.values()])
+    return str(database.url.render_as_string(hide_password=False))

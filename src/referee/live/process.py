@@ -1,4 +1,4 @@
-"""Scorers in a child process: work for the processor there leaves the agent's interpreter alone, and can be stopped."""
+"""A child process of ours: does work for the processor that would hold up the agent, and can be ended at any time."""
 
 from __future__ import annotations
 
@@ -12,118 +12,98 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from referee.errors import RefereeError
 from referee.live import wire
-from referee.live.lanes import start_thread, too_long
-from referee.live.tasks import Desk, ScoringError, Task, TaskQueue
-from referee.scores import Score, StepError
 
 #: Seconds that a child may take to start, with the packages that scorers load.
 _TO_START = 60.0
 #: The child looks for modules where this process does, also where that was changed after the start.
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from referee.live.child import main; main()"
+#: An interrupt at the terminal is for the program, which decides what becomes of its children.
+_APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 
 
-class ProcessLane:
-    """Synchronous scorers that are known by their specification, in a child process that is started when it is needed.
+class ChildEndedError(RefereeError):
+    """A child gave no answer: it ended by itself with this code, or it took too long and was ended."""
 
-    A child that takes too long for one task is killed, and a child that ended is started anew for the next task.
+    def __init__(self, code: int | None, *, too_long: bool) -> None:
+        super().__init__(f"ended with code {code}")
+        self.too_long = too_long
+
+
+class ChildProcess:
+    """A child process that answers requests. It is started when one comes, and anew when it has ended.
 
     Args:
-        name: The lane's name.
-        specs: The scorers' specifications, by the names of their bindings.
-        desk: Takes the scores.
+        duty: What it does, as `referee.live.child.DUTIES` names it.
+        settings: What it needs for that, as plain data.
     """
 
-    def __init__(self, name: str, specs: dict[str, Any], desk: Desk) -> None:
-        self._specs = specs
-        self._desk = desk
-        self._tasks = TaskQueue()
+    def __init__(self, duty: str, settings: Any) -> None:
+        self._duty = duty
+        self._settings = settings
         self._lock = threading.Lock()
-        self._child: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._deadline: float | None = None
         self._killed = False
-        start_thread(name, self._loop)
 
-    def put(self, task: Task) -> None:
-        """Take a task."""
-        self._tasks.put(task)
+    def ask(self, frames: list[bytes], timeout: float) -> bytes:
+        """Send a request and wait for its answer. For one thread at a time.
 
-    def expire(self, now: float) -> None:
-        """Kill a child that has worked on one task for too long."""
-        with self._lock:
-            if self._child is None or self._deadline is None or now < self._deadline:
-                return
-            self._killed = True
-            self._child.kill()
-
-    def stop(self) -> None:
-        """End the thread and its child, in the middle of its work if need be."""
-        self._tasks.end()
-        with self._lock:
-            if self._child is not None:
-                self._child.kill()
-
-    def forget(self) -> None:
-        """Close the parent's ends of the pipes, so that its child still notices when the parent is gone."""
-        child = self._child
-        if child is not None:
-            child.returncode = 0  # it is not ours to wait for
-            _close_pipes(child)
-
-    def _loop(self) -> None:
-        for task in self._tasks:
-            with self._desk.observed(task):
-                score = self._score(task)
-            self._desk.finish(task, score)
-        self._end_child()
-
-    def _score(self, task: Task) -> Score:
-        run = task.submission.read()
-        if isinstance(run, StepError):
-            return task.failed(run)
-        try:
-            reply = self._ask(task.binding.name, task.submission.frame(run))
-            return task.own(wire.decode(reply, Score))
-        except Exception as error:
-            return task.failed(error)
-
-    def _ask(self, name: str, frame: bytes) -> bytes:
+        Raises:
+            ChildEndedError: There is no answer.
+        """
         try:
             requests, replies = self._pipes()
-            with self._within(self._desk.timeout):
-                wire.send(requests, name.encode())
-                wire.send(requests, frame)
+            with self._within(timeout):
+                for frame in frames:
+                    wire.send(requests, frame)
                 reply = wire.receive(replies)
         except OSError:
             reply = None
         if reply is None:
-            raise self._ended()
+            killed = self._killed
+            raise ChildEndedError(self.end(), too_long=killed)
         return reply
 
-    @contextmanager
-    def _within(self, seconds: float) -> Iterator[None]:
-        """Have the child killed when this takes longer."""
-        self._deadline = time.monotonic() + seconds
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._deadline = None
+    def expire(self, now: float) -> None:
+        """End a child that takes longer for a request than it may."""
+        with self._lock:
+            if self._process is not None and self._deadline is not None and now >= self._deadline:
+                self._killed = True
+                self._process.kill()
+
+    def kill(self) -> None:
+        """End the child from another thread, in the middle of its work."""
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+
+    def end(self) -> int | None:
+        """Close the pipes, which ends the child, and wait for that. Gives its exit code."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return None
+        _close_pipes(process)
+        return process.wait()
+
+    def forget(self) -> None:
+        """Close the parent's ends of the pipes in a fork of the parent: the child must notice when the parent is gone."""
+        if self._process is not None:
+            self._process.returncode = 0  # it is not ours to wait for
+            _close_pipes(self._process)
 
     def _pipes(self) -> tuple[int, int]:
         """The pipes to and from a child that lives."""
-        child = self._child
-        if child is not None and (self._killed or child.poll() is not None):
-            self._end_child()
-            child = None
-        if child is None:
-            child = self._start_child()
-        assert child.stdin is not None
-        assert child.stdout is not None
-        return child.stdin.fileno(), child.stdout.fileno()
+        process = self._process
+        if process is not None and (self._killed or process.poll() is not None):
+            self.end()
+            process = None
+        return _descriptors(process or self._start())
 
-    def _start_child(self) -> subprocess.Popen[bytes]:
-        child = subprocess.Popen(  # noqa: S603 - our own program, without a shell
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(  # noqa: S603 - our own program, without a shell
             [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -131,34 +111,31 @@ class ProcessLane:
             **_APART,
         )
         with self._lock:
-            self._child, self._killed = child, False
-        assert child.stdin is not None
-        assert child.stdout is not None
-        with self._within(max(self._desk.timeout, _TO_START)):
-            wire.send(child.stdin.fileno(), wire.encode(self._specs))
-            wire.receive(child.stdout.fileno())  # it says that it has loaded the scorers
-        return child
+            self._process, self._killed = process, False
+        requests, replies = _descriptors(process)
+        with self._within(_TO_START):
+            wire.send(requests, wire.encode([self._duty, self._settings]))
+            wire.receive(replies)  # it says that it is ready
+        return process
 
-    def _ended(self) -> ScoringError:
-        """Why there is no reply: the child was killed for taking too long, or it ended by itself."""
-        killed = self._killed
-        code = self._end_child()
-        return too_long(self._desk.timeout) if killed else ScoringError(f"the scoring process ended with code {code}")
-
-    def _end_child(self) -> int | None:
-        with self._lock:
-            child, self._child = self._child, None
-        if child is None:
-            return None
-        _close_pipes(child)
-        return child.wait()
+    @contextmanager
+    def _within(self, seconds: float) -> Iterator[None]:
+        """Have the child ended when this takes longer."""
+        self._deadline = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deadline = None
 
 
-def _close_pipes(child: subprocess.Popen[bytes]) -> None:
-    for pipe in (child.stdin, child.stdout):
+def _descriptors(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin.fileno(), process.stdout.fileno()
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
-
-
-#: An interrupt at the terminal is for the program, which decides what becomes of its children.
-_APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}

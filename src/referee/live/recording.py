@@ -58,8 +58,10 @@ def _answer(output: Any) -> Run:
         return Run(output=[output])
     if _are_messages(output):
         return _last_turn(output)
-    if detect_format(as_record(output)) is not None:
-        return to_run(output, turns="last")
+    record = as_record(output)
+    found = detect_format(record)
+    if found is not None:
+        return to_run(record, found.NAME, turns="last")
     if not _is_data(output):
         raise ReadError(
             f"the agent gave a {type(output).__name__}, which is in no known format: give scored(output=...), "
@@ -80,8 +82,10 @@ def _asked(given: Any) -> Run:
     """The question as a run without output."""
     if isinstance(given, (str, Message)) or _are_messages(given):
         return _last_turn(input_messages(given))
-    if detect_format(as_record(given)) is not None:
-        run = to_run(given, turns="last")
+    record = as_record(given)
+    found = detect_format(record)
+    if found is not None:
+        run = to_run(record, found.NAME, turns="last")
         return msgspec.structs.replace(run, output=[]) if run.output else run
     if not _is_data(given):
         raise ReadError(

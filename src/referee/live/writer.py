@@ -24,6 +24,8 @@ _log = logging.getLogger("referee.live")
 #: How many scores go into one write, and how often dropped runs are told, in seconds.
 _BATCH = 200
 _TICK = 0.25
+#: How long more scores are waited for once there is one, in seconds: many are saved at the cost of one.
+_TO_COLLECT = 0.05
 #: Seconds between the attempts of a write.
 _RETRY_AFTER = (0.2, 1.0)
 #: After so many failed writes of single runs in a row the store is taken to be out of order.
@@ -72,12 +74,13 @@ class Writer:
         """Take a finished task. Never waits."""
         self._finished.put(finished)
 
-    def stop(self, timeout: float) -> None:
-        """End the thread once what was put is saved; wait for that so many seconds."""
+    def stop(self, timeout: float) -> bool:
+        """End the thread once what was put is saved; whether that came about in so many seconds."""
         self._stopping.set()
         self._finished.put(None)
         if self._thread is not threading.current_thread():
             self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _loop(self) -> None:
         stopped, told = False, time.monotonic()
@@ -97,6 +100,8 @@ class Writer:
                 finished = self._finished.get_nowait() if batch else self._finished.get(timeout=_TICK)
                 if finished is None:
                     return batch, True
+                if not batch and not self._ledger.awaited:
+                    self._stopping.wait(_TO_COLLECT)
                 batch.append(finished)
         except Empty:
             pass
