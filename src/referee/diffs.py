@@ -152,6 +152,10 @@ class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
             >>> ToolCallDiff([CallDiff("extra", "delete", call=0, allowed=True)], 0, 0, 1).summary
             'no call was expected; 1 other call is allowed'
         """
+        if self.expected == self.matched == len(self.lines):
+            return (
+                f"{self.matched} of {self.expected} expected calls matched" if self.expected else "no call was expected"
+            )
         counts = Counter(line.change for line in self.lines if line.problem)
         found = ", ".join(f"{counts[change]} {words}" for change, words in _COUNTED.items() if counts[change])
         allowed = sum(line.allowed for line in self.lines)

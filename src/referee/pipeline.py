@@ -28,8 +28,18 @@ A = TypeVar("A")
 P = TypeVar("P")
 R = TypeVar("R")
 
-#: What a check's one function gives: the number and its reason, or that there was nothing to evaluate.
-Verdict = tuple[float, str | None] | NotScorable
+
+class Finding(msgspec.Struct, frozen=True, gc=False):
+    """What a scorer of one function gives when it keeps step results too: the number, its reason and those results."""
+
+    score: float
+    reason: str | None
+    preprocess_step_result: Any = None
+    analyze_step_result: Any = None
+
+
+#: What a check's one function gives: the number and its reason, a finding, or that there was nothing to evaluate.
+Verdict = tuple[float, str | None] | Finding | NotScorable
 
 _STEPS = ("preprocess", "analyze", "generate_score", "generate_reason")
 
@@ -363,11 +373,19 @@ class Scorer(Generic[P, A]):
             return outcome(self, run, not_scorable=Unscored("generate_score", verdict.reason))
         if isinstance(verdict, Exception):
             return outcome(self, run, error=step_error("generate_score", verdict))
-        value, reason = verdict
+        fields: dict[str, Any] = {}
+        if isinstance(verdict, Finding):
+            value, reason = verdict.score, verdict.reason
+            if verdict.preprocess_step_result is not None:
+                fields["preprocess_step_result"] = verdict.preprocess_step_result
+            if verdict.analyze_step_result is not None:
+                fields["analyze_step_result"] = verdict.analyze_step_result
+        else:
+            value, reason = verdict
         low, high = self.range
         if not low <= value <= high:
             return outcome(self, run, error=step_error("generate_score", out_of_range(value, self)))
-        return outcome(self, run, score=value, reason=reason)
+        return outcome(self, run, score=value, reason=reason, **fields)
 
 
 def create_scorer(

@@ -14,9 +14,9 @@ from referee.expectations.in_place import diff_in_place
 from referee.expectations.matchers import MatcherSpec, compile_matchers
 from referee.expectations.paths import parse_path
 from referee.expectations.plans import Plan, fulfilling_pairs, nearest_order, read_plan
-from referee.pipeline import Scorer, create_scorer
+from referee.pipeline import Finding, Scorer
 from referee.runs import Run
-from referee.steps import NotScorable, Results, not_scorable
+from referee.steps import NotScorable, not_scorable
 
 
 def tool_calls(
@@ -84,22 +84,17 @@ def tool_calls(
 
     entries = None if given is None else [call.entry for call in given]
     in_place = comparison.plain and retries == "count"
+    binary = order == "exact" or extra == "forbid"
 
-    def analyze(run: Run) -> ToolCallDiff | NotScorable:
+    def judge_run(run: Run) -> Finding | NotScorable:
         if given is None and run.expected_tool_calls is None:
             return not_scorable("the run has no expected_tool_calls, and none were given")
         if in_place:
             diff = diff_in_place(run.expected_tool_calls if entries is None else entries, run.tool_calls)
             if diff is not None:
-                return diff
+                return _finding(diff, binary)
         wanted = _slots_of(run) if slots is None else slots
-        return _diff_of_calls(run, wanted, comparison, order, extra, retries)
-
-    def generate_score(run: Run, results: Results[None, ToolCallDiff]) -> float:
-        diff = results.analyze_step_result
-        if order == "exact" or extra == "forbid" or not diff.expected:
-            return float(diff.passed)
-        return diff.matched / diff.expected
+        return _finding(_diff_of_calls(run, wanted, comparison, order, extra, retries), binary)
 
     options = {
         "expected": entries,
@@ -110,11 +105,13 @@ def tool_calls(
         "forbid_args": list(forbid_args) or None,
         "retries": retries,
     }
-    start: Scorer[None, None] = create_scorer(
-        id=id or "check-tool-calls", description="The tool calls are the expected ones."
+    return Scorer(
+        id=id or "check-tool-calls",
+        description="The tool calls are the expected ones.",
+        kind="checks.tool_calls",
+        options={name: value for name, value in options.items() if value is not None},
+        fast=judge_run,
     )
-    scorer = start.analyze(analyze).generate_score(generate_score).generate_reason(_reason)
-    return scorer.as_kind("checks.tool_calls", options)
 
 
 def tool_plan(
@@ -147,15 +144,16 @@ def tool_plan(
     except OptionError as error:
         raise OptionError(f"checks.tool_plan: {error}") from None
 
-    def analyze(run: Run) -> ToolCallDiff:
-        return _diff_of_plan(run, plan, extra)
+    def judge_run(run: Run) -> Finding:
+        return _finding(_diff_of_plan(run, plan, extra), binary=True)
 
-    def generate_score(run: Run, results: Results[None, ToolCallDiff]) -> float:
-        return float(results.analyze_step_result.passed)
-
-    start: Scorer[None, None] = create_scorer(id=id or "check-tool-plan", description="The tool calls follow the plan.")
-    scorer = start.analyze(analyze).generate_score(generate_score).generate_reason(_reason)
-    return scorer.as_kind("checks.tool_plan", {"steps": list(steps), "extra": extra})
+    return Scorer(
+        id=id or "check-tool-plan",
+        description="The tool calls follow the plan.",
+        kind="checks.tool_plan",
+        options={"steps": list(steps), "extra": extra},
+        fast=judge_run,
+    )
 
 
 def _require_word(option: str, value: Any, words: Any, check_name: str = "tool_calls") -> None:
@@ -163,9 +161,10 @@ def _require_word(option: str, value: Any, words: Any, check_name: str = "tool_c
         raise OptionError(f"checks.{check_name}: {option} must be one of {', '.join(get_args(words))}, not {value!r}")
 
 
-def _reason(run: Run, results: Results[None, ToolCallDiff]) -> str:
-    diff = results.analyze_step_result
-    return diff.summary if diff.passed else diff.to_text()
+def _finding(diff: ToolCallDiff, binary: bool) -> Finding:
+    passed = diff.passed
+    score = float(passed) if binary or not diff.expected else diff.matched / diff.expected
+    return Finding(score, diff.summary if passed else diff.to_text(), analyze_step_result=diff)
 
 
 def _slots_of(run: Run) -> list[Slot]:
