@@ -57,9 +57,7 @@ class Server:
         self._run(["initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"])
         options = " ".join(f"-c {name}={value or chr(39) * 2}" for name, value in _SETTINGS.items())
         log = str(self.folder / "log")
-        self._run(
-            ["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-o", f"-k {self.folder} {options}", "start"]
-        )
+        self._run(["pg_ctl", "-D", str(self.data), "-l", log, "-w", "-o", f"-k {self.folder} {options}", "start"])
 
     def stop(self) -> None:
         self._run(["pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop"])

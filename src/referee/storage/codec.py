@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -20,6 +21,9 @@ T = TypeVar("T")
 LONGEST_NAME = 500
 #: How many characters of an item's input and of an answer stand in a list.
 PREVIEW = 200
+
+#: A value that cannot be written as it is, is written down to so many levels.
+DEEPEST = 100
 
 _REPLACEMENT = "\ufffd"
 
@@ -47,7 +51,7 @@ def clean(text: str) -> str:
     """
     if text.isascii() and "\x00" not in text:
         return text
-    return text.replace("\x00", _REPLACEMENT).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return _without_surrogates(text.replace("\x00", _REPLACEMENT))
 
 
 def name(text: str) -> str:
@@ -84,28 +88,35 @@ def encode(value: Any) -> str:
     """
     try:
         return _encode(value).decode()
-    except (UnicodeEncodeError, TypeError):
-        return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:
-        return json.dumps({"not_stored": "this value is nested deeper than Python's recursion limit"})
+    except (UnicodeEncodeError, TypeError, RecursionError):
+        return json.dumps(_plain(value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
+def _without_surrogates(text: str) -> str:
+    """Halves of surrogate pairs joined to the character they mean, or replaced where the other half is missing."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """A value as JSON holds it: what is no JSON as text, and what is nested too deep as a word about that."""
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return _without_surrogates(value)
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
+    if depth > DEEPEST:
+        return f"not stored: nested deeper than {DEEPEST} levels"
     if isinstance(value, Mapping):
-        return {_plain(key if isinstance(key, str) else repr(key)): _plain(item) for key, item in value.items()}
+        named = ((key if isinstance(key, str) else repr(key), item) for key, item in value.items())
+        return {_without_surrogates(key): _plain(item, depth + 1) for key, item in named}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, msgspec.Struct):
-        tag = value.__struct_config__.tag
-        fields = {field: _plain(getattr(value, field)) for field in value.__struct_fields__}
-        return {"type": tag, **fields} if tag is not None else fields
-    return _plain(_foreign(value))
+        config = value.__struct_config__
+        fields = {field: _plain(getattr(value, field), depth + 1) for field in value.__struct_fields__}
+        return fields if config.tag is None else {config.tag_field: config.tag, **fields}
+    return _plain(_foreign(value), depth + 1)
 
 
 def decode(text: str, type: type[T]) -> T:
@@ -114,7 +125,12 @@ def decode(text: str, type: type[T]) -> T:
     Raises:
         msgspec.ValidationError: The text is of another type; the store was changed by other means.
     """
-    return msgspec.json.decode(text, type=type)
+    try:
+        return msgspec.json.decode(text, type=type)
+    except RecursionError:
+        # It was written from a shallower stack than ours; a thread's own is the shallowest.
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(msgspec.json.decode, text, type=type).result()
 
 
 def digest(text: str) -> str:

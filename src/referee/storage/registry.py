@@ -32,6 +32,7 @@ class Registry:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[tuple[str, str], Registered] = {}
+        self._described: set[tuple[str, str]] = set()
 
     def of(self, score: Score) -> Registered:
         """The row of a score's scorer, which `register_scores` has seen."""
@@ -39,7 +40,10 @@ class Registry:
 
     def register(self, given: Iterable[Scorer[Any, Any]]) -> None:
         """Register scorers with their kind, description and specification."""
-        self._register({(scorer.id, scorer.version): _row_of_scorer(scorer) for scorer in given})
+        wanted = {(scorer.id, scorer.version): scorer for scorer in given}
+        new = {key: _row_of_scorer(scorer) for key, scorer in wanted.items() if key not in self._described}
+        self._register(new)
+        self._described.update(new)
 
     def register_scores(self, given: Iterable[Score]) -> None:
         """Register the scorers of scores, as far as the scores tell."""
