@@ -149,3 +149,14 @@ def test_every_format_says_what_it_is(name: str) -> None:
     chosen = get_format(name)
     assert (chosen.NAME, FORMATS[name]) == (name, chosen.__name__)  # type: ignore[attr-defined]
     assert chosen.TITLE
+
+
+def test_every_format_is_in_the_docs() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    exec(compile(code, "formats.md", "exec"), {})

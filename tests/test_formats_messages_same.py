@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee import File, Message, Reasoning, Run, Text, ToolCall, Usage
-from referee.formats import get_format
+from referee import File, Message, OptionError, Reasoning, Run, Text, ToolCall, Usage, read_runs
+from referee.cli import main
+from referee.formats import WRITTEN, detect_format, get_format, get_writer
 from support import CONFORMANCE
 
 ROME, ATLANTIS = {"city": "Rome"}, {"city": "Atlantis"}
@@ -493,3 +496,22 @@ def test_chat_messages_put_text_after_calls_into_a_message_of_its_own() -> None:
         {"role": "tool", "tool_call_id": "c1", "name": "sky", "content": "no sky"},
         {"role": "assistant", "content": "It rains."},
     ]
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_the_command_writes_what_can_be_written(written: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "talk.json", tmp_path / "out.jsonl"
+    source.write_text(json.dumps(SAME["anthropic"][1]), encoding="utf-8")
+    done = CliRunner().invoke(main, ["convert", str(source), "--to", written, "-o", str(target), "--report"])
+    assert done.exit_code == 0, done.output
+    (run,) = read_runs(target)
+    assert told(run, failures=written != "openai_chat")[0] == EXPECTED[0]
+    assert (run.final_text, run.tool_names) == (ANSWER, ("get_weather", "get_weather"))
+    chosen = detect_format(json.loads(target.read_text(encoding="utf-8")))
+    assert chosen
+    assert written == chosen.NAME
+
+
+def test_a_format_that_is_only_read_can_t_be_written() -> None:
+    with pytest.raises(OptionError, match="'gemini' can't be written; these can: referee, openai_chat, mastra"):
+        get_writer("gemini")

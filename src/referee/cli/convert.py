@@ -1,4 +1,4 @@
-"""`referee convert`: turn any readable format into Referee's JSON Lines."""
+"""`referee convert`: turn any readable format into Referee's JSON Lines, or into messages of OpenAI or Mastra."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 
 from referee.cli import EXIT_INCOMPLETE, EXIT_USAGE
 from referee.cli.options import Sources, echo_errors, reading_options
+from referee.formats import WRITTEN, get_writer
 from referee.formats.decoded import Counts
-from referee.formats.referee_runs import encode
 from referee.terminal import one_line
 
 
@@ -24,18 +24,33 @@ from referee.terminal import one_line
     help="The file to write; standard output when not given.",
 )
 @click.option(
+    "--to",
+    "written",
+    type=click.Choice(WRITTEN),
+    default=WRITTEN[0],
+    show_default=True,
+    help="The format to write, one run a line. Only Referee's own keeps everything.",
+)
+@click.option(
     "--report", is_flag=True, help="Say on standard error what came in, what was kept and what was not understood."
 )
 def convert(
-    runs: tuple[str, ...], format: str | None, turns: str, max_line_bytes: int, output: Path | None, report: bool
+    runs: tuple[str, ...],
+    format: str | None,
+    turns: str,
+    max_line_bytes: int,
+    output: Path | None,
+    written: str,
+    report: bool,
 ) -> None:
-    """Turn recorded runs of any readable format into Referee's JSON Lines.
+    """Turn recorded runs of any readable format into Referee's JSON Lines, or into messages of OpenAI or Mastra.
 
     \b
     Example:
       referee convert logs/ -o runs.jsonl --report
     """
     sources = Sources(runs, format, turns, max_line_bytes)
+    encode = get_writer(written)
     with ExitStack() as stack:
         stream = stack.enter_context(output.open("wb")) if output else sys.stdout.buffer
         for run in sources:

@@ -8,7 +8,7 @@ reads a file that is no JSON (zip, CSV) record by record. To add a format, write
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -41,11 +41,14 @@ FORMATS = {
     "openai_chat": "referee.formats.openai_chat",
     "table": "referee.formats.table",
 }
+#: The formats that can be written too; their modules have `encode(run)`.
+WRITTEN = ("referee", "openai_chat", "mastra")
 #: Formats whose records have little of their own, so that they come last.
 _TAKE_THE_REST = frozenset({"openai_chat", "table"})
 
 __all__ = [
     "FORMATS",
+    "WRITTEN",
     "Counts",
     "Decoded",
     "Format",
@@ -54,6 +57,7 @@ __all__ = [
     "decode_record",
     "detect_format",
     "get_format",
+    "get_writer",
     "read_runs",
     "to_run",
 ]
@@ -85,6 +89,23 @@ def get_format(name: str) -> Format:
         raise OptionError(f"there is no format {name!r}; there are: {', '.join(FORMATS)}")
     module: Any = import_module(FORMATS[name])
     return module  # type: ignore[no-any-return]
+
+
+def get_writer(name: str) -> Callable[[Run], bytes]:
+    """The function that writes a run as a line of this format, without the line's end.
+
+    Raises:
+        OptionError: There is no such format, or it is only read.
+
+    Example:
+        >>> get_writer("openai_chat")(to_run([{"role": "user", "content": "Hi"}]))[:6]
+        b'{"id":'
+    """
+    if name not in WRITTEN:
+        raise OptionError(f"the format {name!r} can't be written; these can: {', '.join(WRITTEN)}")
+    module: Any = get_format(name)
+    writer: Callable[[Run], bytes] = module.encode
+    return writer
 
 
 def detect_format(record: Any, likely: Format | None = None) -> Format | None:
