@@ -11,6 +11,7 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from referee.errors import MissingExtraError, OptionError
+from referee.runs import Run
 from referee.scores import Score
 from referee.terminal import one_line
 
@@ -24,8 +25,8 @@ _ROWS_A_GROUP = 10_000
 class ScoreWriter(AbstractContextManager["ScoreWriter"], Protocol):
     """Writes scores to one file. A context manager; the file is complete when it is left."""
 
-    def write(self, scores: Sequence[Score]) -> None:
-        """Write the scores of one run."""
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
         ...
 
 
@@ -90,8 +91,8 @@ class JsonLines:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def write(self, scores: Sequence[Score]) -> None:
-        """Write the scores of one run."""
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
         encode = self._encode
         self._file.write(
             b"".join(b'{"status":"%s",%s\n' % (score.status.encode(), encode(score)[1:]) for score in scores)
@@ -106,8 +107,8 @@ class Csv(_TextFile):
         self._writer = csv.writer(self._file)
         self._writer.writerow(COLUMNS)
 
-    def write(self, scores: Sequence[Score]) -> None:
-        """Write the scores of one run."""
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
         self._writer.writerows([[_cell(value) for value in row(score)] for score in scores])
 
 
@@ -123,8 +124,8 @@ class Markdown(_TextFile):
         shown = ("run", "scorer", "status", "score", "reason")
         self._file.write(f"| {' | '.join(shown)} |\n|{' --- |' * len(shown)}\n")
 
-    def write(self, scores: Sequence[Score]) -> None:
-        """Write the scores of one run."""
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
         for score in scores:
             run_id, scorer_id, _, status, value, reason, error = row(score)
             number = "" if value is None else f"{value:g}"
@@ -163,8 +164,8 @@ class Parquet:
         self._flush()
         self._writer.close()
 
-    def write(self, scores: Sequence[Score]) -> None:
-        """Write the scores of one run."""
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
         self._rows += [dict(zip(COLUMNS, map(_encodable, row(score)))) for score in scores]
         if len(self._rows) >= _ROWS_A_GROUP:
             self._flush()

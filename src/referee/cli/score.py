@@ -7,20 +7,28 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from referee.batch import numbered, score_runs
 from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_USAGE
+from referee.cli.judging import estimated, judge_options, make_judge
 from referee.cli.options import Sources, echo_errors, reading_options
 from referee.cli.summary import print_summary, summary_data
 from referee.errors import OptionError
 from referee.loading import load_scorers_file, parse_scorer
 from referee.outputs import ScoreWriter, open_output
+from referee.pipeline import Scorer
 from referee.runs import Run
 from referee.scores import TOLERANCE, Score
 from referee.tally import Tally
+
+if TYPE_CHECKING:
+    from referee.storage import ScoredRun
+
+#: So many runs are kept in a store at once.
+STORE_BATCH = 500
 
 
 class Bound(click.ParamType[tuple[str, float]]):
@@ -40,6 +48,35 @@ class Bound(click.ParamType[tuple[str, float]]):
         if not scorer_id or math.isnan(bound):
             self.fail(f"expected ID=NUMBER, like completeness-scorer=0.8, not {value!r}", param, ctx)
         return scorer_id, bound
+
+
+class StoreWriter:
+    """Keeps runs and their scores in a store, a batch at a time. Keeping the same again changes nothing."""
+
+    def __init__(self, url: str, scorers: Sequence[Scorer[Any, Any]]) -> None:
+        from referee.storage import ScoredRun, Store
+
+        self._store = Store(url)
+        self._record = ScoredRun
+        self._scorers = scorers
+        self._batch: list[ScoredRun] = []
+
+    def __enter__(self) -> StoreWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._save()
+        self._store.close()
+
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Keep a run and its scores."""
+        self._batch.append(self._record(run=run, scores=list(scores)))
+        if len(self._batch) >= STORE_BATCH:
+            self._save()
+
+    def _save(self) -> None:
+        self._store.save(self._batch, scorers=self._scorers)
+        self._batch = []
 
 
 @click.command()
@@ -75,6 +112,8 @@ class Bound(click.ParamType[tuple[str, float]]):
 @click.option(
     "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="How many runs are judged at once."
 )
+@judge_options
+@click.option("--store", metavar="URL", help="Keep runs and scores in a store: a SQLite file, or a PostgreSQL URL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def score(
     runs: tuple[str, ...],
@@ -88,6 +127,13 @@ def score(
     fail_over: tuple[tuple[str, float], ...],
     lowest: int,
     concurrency: int,
+    model: str | None,
+    base_url: str | None,
+    max_cost: float | None,
+    max_calls: int | None,
+    cache: Path | None,
+    dry_run: bool,
+    store: str | None,
     as_json: bool,
 ) -> None:
     """Score recorded runs: files, folders, globs, or - for standard input.
@@ -97,6 +143,7 @@ def score(
       referee score runs.jsonl -s checks.no_tool_errors
       referee score runs/ -s checks.includes=sunny -s completeness -o scores.csv
       referee score runs.jsonl --scorers scorers.yaml --fail-under check-includes=0.9
+      referee score runs.jsonl -s answer_relevancy --model openai/gpt-5-mini --max-cost 0.50
 
     \b
     Exit codes, the first that applies:
@@ -116,10 +163,17 @@ def score(
                 f"--fail-under and --fail-over name a scorer's id, one of {', '.join(scorer.id for scorer in scorers)}; not {name!r}"
             )
     sources = Sources(runs, format, turns, max_line_bytes)
+    if dry_run:
+        click.echo(estimated(sources, scorers, model))
+        echo_errors(sources)
+        sys.exit(0 if sources.run_count else EXIT_USAGE)
+    judge = make_judge(model, base_url, max_cost, max_calls, cache)
     tally = Tally(scorers, keep_lowest=lowest)
     with ExitStack() as stack:
-        writers = [stack.enter_context(open_output(path)) for path in outputs]
-        _add_all(tally, writers, score_runs(_shown(sources), scorers, concurrency=concurrency))
+        writers: list[ScoreWriter] = [stack.enter_context(open_output(path)) for path in outputs]
+        if store is not None:
+            writers.append(stack.enter_context(StoreWriter(store, scorers)))
+        _add_all(tally, writers, score_runs(_shown(sources), scorers, judge=judge, concurrency=concurrency))
     echo_errors(sources)
     if as_json:
         click.echo(summary_data(tally, sources))
@@ -132,7 +186,7 @@ def _add_all(tally: Tally, writers: Sequence[ScoreWriter], scored: Iterable[tupl
     for run, scores in scored:
         tally.add(run, scores)
         for writer in writers:
-            writer.write(scores)
+            writer.write(run, scores)
 
 
 def _shown(sources: Sources) -> Iterator[Run]:
