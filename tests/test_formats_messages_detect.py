@@ -116,6 +116,7 @@ def test_no_reader_of_messages_takes_spans_logs_or_tables() -> None:
         {"type": "message", "text": "hello"},
         [{"type": "system", "level": "info"}],
         {"role": "admin", "content": "x"},
+        {"question": "And in Bruges?", "history": [{"role": "user", "content": "Rain in Ghent?"}], "answer": "No."},
     ],
 )
 def test_no_reader_of_messages_takes_other_data(record: Any) -> None:

@@ -246,6 +246,26 @@ def test_a_call_that_a_cut_stream_never_finished_is_partial(name: str) -> None:
     assert any("ends before" in warning for warning in run.warnings)
 
 
+def test_many_calls_and_results_that_do_not_match_are_no_trouble() -> None:
+    """Each call and result is looked at a few times, however many there are; else this takes minutes."""
+    count = 20_000
+    talk: list[Any] = [
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool-a", "toolCallId": f"p{number}", "state": "call"} for number in range(count)],
+            "toolInvocations": [
+                {"toolName": "a", "toolCallId": f"l{number}", "state": "call"} for number in range(count)
+            ],
+        }
+    ]
+    results = [{"type": "tool-result", "toolCallId": f"r{number}", "result": 1} for number in range(count)]
+    nameless = [{"type": "tool-result", "toolName": "b", "result": 1} for _ in range(count)]
+    talk.append({"role": "tool", "content": [*results, *nameless]})
+    (run,) = get_format("mastra").decode(talk).runs
+    assert len(run.tool_calls) == 2 * count
+    assert len(run.warnings) == 2 * count
+
+
 @pytest.mark.system
 def test_the_fuzzer_finds_nothing_in_a_bounded_run(tmp_path: Path) -> None:
     if not os.environ.get("CI"):

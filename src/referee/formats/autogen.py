@@ -40,6 +40,8 @@ _TYPES = _SAID | _CALLS | _RESULTS | _EVENTS | {"SystemMessage"}
 _PIECE = "ModelClientStreamingChunkEvent"
 #: Speakers that are a person.
 _PEOPLE = frozenset({"user", "human", "user_proxy"})
+#: Roles that say nothing of who speaks; a history of several agents has other words, or names.
+_PLAIN_ROLES = frozenset({"user", "assistant", "system", "human"})
 #: What a labelled history says of its run, beside the question and the right answer.
 _LABELS = ("is_correct", "is_corrected", "level", "mistake_agent", "mistake_step", "mistake_reason")
 
@@ -70,8 +72,11 @@ def _is_history(record: dict[str, Any]) -> bool:
     history = record.get("history")
     if not isinstance(history, list) or not history or "question" not in record:
         return False
-    return all(
-        isinstance(entry, dict) and isinstance(entry.get("role"), str) and "content" in entry for entry in history
+    entries = objects(history)
+    return (
+        len(entries) == len(history)
+        and all(isinstance(entry.get("role"), str) and "content" in entry for entry in entries)
+        and any("name" in entry or entry["role"] not in _PLAIN_ROLES for entry in entries)
     )
 
 
@@ -130,7 +135,9 @@ def _add_history(talk: Conversation, record: dict[str, Any]) -> dict[str, Any]:
     for entry in entries:
         content = entry["content"]
         parts: list[Part] = [Text(content)] if isinstance(content, str) else [Opaque(type_name(content), content)]
-        if _is_person(entry):
+        if entry["role"] == "system":
+            talk.message("system", parts)
+        elif _is_person(entry):
             talk.message("user", parts)
         else:
             talk.message("assistant", parts, name=text(entry, "name", "role"))
