@@ -1,0 +1,216 @@
+"""What the fixtures of the pytest plugin do: run an evaluation, keep its scores for the table, and fail with reasons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from referee.errors import OptionError, ScoreCheckError
+from referee.evaluate import RecordedRuns, Report, SideBySide, run_evals_sync
+from referee.evaluate.answers import input_messages
+from referee.evaluate.options import EvalOptions
+from referee.evaluate.summary import failed
+from referee.formats import to_run
+from referee.messages import Message, Text
+from referee.report.problems import measured
+from referee.results import ItemResult
+from referee.runs import Run, with_id
+from referee.scores import TOLERANCE
+from referee.terminal import one_line
+
+
+class Expectation:
+    """An evaluation that was run, and what is expected of it.
+
+    Attributes:
+        report: Its report.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def to_pass(self, share: float | None = None) -> Report:
+        """Fail the test, with the failing items and their reasons, unless the evaluation passes.
+
+        Args:
+            share: The share of the results that must pass, 0 to 1. A result passes when nothing failed in it, every
+                gate holds, and every score is within its scorer's threshold; without gates and thresholds every score
+                must be 1. `None` asks for the evaluation's verdict to be `passed` and for no errors; without a verdict
+                for a share of 1.
+
+        Returns:
+            The report.
+
+        Raises:
+            ScoreCheckError: It does not pass.
+            OptionError: The share is outside 0 to 1, or nothing says what passing is.
+        """
+        __tracebackhide__ = True
+        if share is not None and not 0 <= share <= 1:
+            raise OptionError(f"a share is 0 to 1, not {share!r}")
+        problem = _verdict_problem(self.report) if share is None and self.report.verdict else None
+        if share is not None or not self.report.verdict:
+            problem = _share_problem(self.report, 1.0 if share is None else share)
+        if problem is not None:
+            raise ScoreCheckError(f"{problem}\n\n{self.report}")
+        return self.report
+
+
+def _verdict_problem(report: Report) -> str | None:
+    if report.verdict != "passed":
+        return f"the verdict is {report.verdict}"
+    return None if report.complete else "the gates hold, but the evaluation has errors or is incomplete"
+
+
+def _share_problem(report: Report, share: float) -> str | None:
+    passed = sum(_passes(report, result) for result in report.results)
+    found = passed / len(report.results)
+    if found >= share - TOLERANCE:
+        return None
+    return f"{passed} of {len(report.results)} results pass ({found:.0%}), expected {share:.0%}"
+
+
+def _passes(report: Report, result: ItemResult) -> bool:
+    if failed(result, report.evaluation.measures):
+        return False
+    asked = [entry for entry in measured(report, result) if entry[1].bounds is not None]
+    if asked:
+        return True
+    for _, measure, score in measured(report, result):
+        if measure.lower_is_better or measure.range != (0.0, 1.0):
+            raise OptionError(f"{measure.id}: say what passes: {{scorer: ..., threshold: ...}}")
+        if score.score is not None and score.score < 1 - TOLERANCE:
+            return False
+    return True
+
+
+class ExpectEvals:
+    """`expect_evals(...)` takes the arguments of `run_evals` for one target, and runs it at once."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._rows = rows
+
+    def __call__(self, *, target: Any = None, **options: Unpack[EvalOptions]) -> Expectation:
+        """Run the evaluation.
+
+        Raises:
+            OptionError: Something is wrong with the arguments; nothing was run.
+        """
+        __tracebackhide__ = True
+        if "targets" in options:
+            raise OptionError("expect_evals takes one target; call it once for each")
+        report = run_evals_sync(target=target, **options)
+        assert not isinstance(report, SideBySide)
+        self._rows += _rows(report)
+        return Expectation(report)
+
+
+class ExpectEval:
+    """`expect_eval(...)` scores one answer, or asks a target one question."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._rows = rows
+
+    def __call__(
+        self,
+        answer: Any = None,
+        *,
+        target: Any = None,
+        input: Any = None,
+        ground_truth: Any = None,
+        expected_tool_calls: Any = None,
+        **options: Unpack[EvalOptions],
+    ) -> Expectation:
+        """Score an answer, or what a target answers.
+
+        Args:
+            answer: A text, messages or a run.
+            target: Asked with `input` when there is no answer.
+            input: What was asked, or is asked now.
+            ground_truth: The right answer.
+            expected_tool_calls: The expected tool calls.
+            options: Gates, scorers and the other options of `run_evals`.
+
+        Raises:
+            OptionError: Neither or both of answer and target, or another wrong argument.
+        """
+        __tracebackhide__ = True
+        if (answer is None) == (target is None):
+            raise OptionError("expect_eval takes an answer, or a target with an input")
+        item: dict[str, Any] = {"ground_truth": ground_truth, "expected_tool_calls": expected_tool_calls}
+        if target is None:
+            run = _run_of(answer, input)
+            target = RecordedRuns([run])
+            item |= {"id": run.id, "input": input if input is not None else run.input}
+        else:
+            item["input"] = input
+        if "data" in options:
+            raise OptionError("expect_eval is about one answer; expect_evals takes data")
+        options["data"] = [item]
+        report = run_evals_sync(target=target, **options)
+        assert not isinstance(report, SideBySide)
+        self._rows += _rows(report)
+        return Expectation(report)
+
+
+def _run_of(answer: Any, asked: Any) -> Run:
+    if isinstance(answer, str):
+        messages = [] if asked is None else input_messages(asked)
+        return with_id(Run(input=messages, output=[Message("assistant", [Text(answer)])]))
+    return with_id(to_run(answer))
+
+
+def _rows(report: Report) -> list[dict[str, Any]]:
+    """A row per score, of plain values: rows travel between the processes of pytest-xdist."""
+    return [
+        {
+            "evaluation": report.evaluation.id,
+            "item": result.item_id,
+            "repeat": result.repeat,
+            "turn": turn if turn is not None and turn >= 0 else None,
+            "scorer": measure.id,
+            "status": score.status,
+            "score": score.score,
+            "passed": None if measure.bounds is None or score.score is None else measure.bounds.hold(score.score),
+            "reason": score.error.message if score.error is not None else score.reason,
+        }
+        for result in report.results
+        for turn, measure, score in measured(report, result)
+    ]
+
+
+def table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The lines of the table at the end of a test run: a line per test and scorer."""
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        grouped.setdefault((row["test"], row["scorer"]), []).append(row)
+    lines = [("test", "scorer", "mean", "scored", "errors")]
+    for (test, scorer), found in grouped.items():
+        scores = [row["score"] for row in found if row["score"] is not None]
+        errors = sum(row["status"] == "error" for row in found)
+        mean = f"{sum(scores) / len(scores):.3f}" if scores else "–"
+        lines.append(
+            (one_line(test, 70), one_line(scorer, 40), mean, f"{len(scores)} of {len(found)}", str(errors or "–"))
+        )
+    return _aligned(lines)
+
+
+def _aligned(lines: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = list(lines)
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths))
+        )
+        for line in lines
+    ]
+
+
+def write_rows(rows: Iterable[dict[str, Any]], path: str) -> None:
+    """Write the rows as JSON Lines."""
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

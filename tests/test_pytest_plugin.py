@@ -1,0 +1,224 @@
+"""The pytest plugin on a real project, run by a real pytest of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+HEAD = """
+import asyncio
+
+import pytest
+
+from referee import checks, create_scorer
+
+SUNNY = checks.includes("sunny")
+HALF = {"scorer": SUNNY, "threshold": 0.5}
+low = create_scorer(id="low", lower_is_better=True).generate_score(lambda run: 1)
+
+
+def broken(run):
+    raise RuntimeError("broken")
+
+
+def same(run):
+    return run.output_text == run.ground_truth
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_share(expect_evals, number):
+    data = [{"id": f"i{n}", "input": "sunny" if n else "rainy"} for n in range(5)]
+    expect_evals(target=str, data=data, gates=[SUNNY]).to_pass(0.8)
+
+
+def test_reasons(expect_evals):
+    expected = [{"name": "search", "args": {"city": "Ghent"}}]
+    data = [{"id": "wet", "input": "rainy", "expected_tool_calls": expected}, {"id": "good", "input": "sunny"}]
+    expect_evals(target=str, data=data, gates=[SUNNY, checks.tool_calls()]).to_pass(0.9)
+
+
+def test_in_a_loop(expect_evals):
+    async def inside():
+        return expect_evals(target=str, data=["sunny"], gates=[SUNNY]).to_pass()
+
+    assert asyncio.run(inside()).verdict == "passed"
+
+
+def test_fails_later(expect_eval):
+    expect_eval("sunny", gates=[SUNNY]).to_pass()
+    assert False
+
+
+def test_nothing_of_ours():
+    pass
+"""
+
+CASES = [
+    ('expect_evals(target=str, data=["sunny"], gates=[SUNNY]).to_pass()', "passed"),
+    ('expect_evals(target=str, data=["rainy"], gates=[SUNNY]).to_pass()', "failed"),
+    ('expect_evals(target=str, data=["rainy"], gates=[SUNNY]).to_pass(0)', "passed"),
+    ('expect_evals(target=str, data=["sunny", "rainy"], scorers=[SUNNY]).to_pass()', "failed"),
+    ('expect_evals(target=str, data=["sunny", "rainy"], scorers=[SUNNY]).to_pass(0.5)', "passed"),
+    ('expect_evals(target=str, data=["sunny"], gates=[SUNNY], scorers=[broken]).to_pass()', "failed"),
+    ('expect_evals(target=broken, data=["sunny"], scorers=[SUNNY]).to_pass()', "failed"),
+    ('expect_evals(target=str, data=["sunny", "rainy"], scorers=[HALF]).to_pass()', "passed"),
+    ('expect_evals(target=str, data=["sunny"], scorers=[low]).to_pass()', "failed"),
+    ('expect_evals(target=str, data=["sunny"], gates=[SUNNY]).to_pass(80)', "failed"),
+    ('expect_evals(targets={"a": str}, data=["sunny"], gates=[SUNNY])', "failed"),
+    ('expect_eval("It is sunny.", gates=[SUNNY]).to_pass()', "passed"),
+    ('expect_eval("It rains.", input="Weather?", gates=[SUNNY]).to_pass()', "failed"),
+    ('expect_eval([{"role": "assistant", "content": "sunny"}], gates=[SUNNY]).to_pass()', "passed"),
+    ('expect_eval(target=str, input="sunny", scorers=[SUNNY]).to_pass()', "passed"),
+    ('expect_eval("no", expected_tool_calls=["f"], gates=[checks.tool_calls()]).to_pass()', "failed"),
+    ('expect_eval("a b", ground_truth="a", scorers=[same]).to_pass()', "failed"),
+    ("expect_eval(gates=[SUNNY])", "failed"),
+    ('expect_eval("a", target=str, gates=[SUNNY])', "failed"),
+    ('expect_eval("a", data=[], gates=[SUNNY])', "failed"),
+]
+
+
+@dataclass
+class Outcome:
+    """What one run of pytest printed, wrote, and what became of each test."""
+
+    text: str
+    rows: list[dict[str, Any]]
+    tests: dict[str, str]
+
+
+def run_pytest(folder: Path, source: str, *words: str) -> Outcome:
+    (folder / "test_project.py").write_text(source)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:hypothesispytest",
+        "-p",
+        "no:cacheprovider",
+        "--junitxml=o.xml",
+    ]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [*command, *words], cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    cases = ElementTree.parse(folder / "o.xml").iter("testcase")
+    tests = {str(case.get("name")): "failed" if case.find("failure") is not None else "passed" for case in cases}
+    file = folder / "out" / "scores.jsonl"
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+    return Outcome(done.stdout + done.stderr, rows, tests)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    tests = [f"def test_{number}(expect_eval, expect_evals):\n    {call}\n" for number, (call, _) in enumerate(CASES)]
+    source = "\n\n".join([HEAD, *tests])
+    return run_pytest(tmp_path_factory.mktemp("project"), source, "--referee-output", "out/scores.jsonl")
+
+
+def test_what_passes(project: Outcome) -> None:
+    assert "INTERNALERROR" not in project.text
+    for number, (call, outcome) in enumerate(CASES):
+        assert project.tests[f"test_{number}"] == outcome, call
+    assert [project.tests[f"test_share[{number}]"] for number in range(3)] == ["passed"] * 3
+    assert (project.tests["test_in_a_loop"], project.tests["test_reasons"]) == ("passed", "failed")
+
+
+def test_a_failure_shows_the_items_and_their_reasons(project: Outcome) -> None:
+    failure = project.text.partition("_ test_reasons _")[2].partition("_ test_fails_later _")[0]
+    assert "pytest_expect.py" not in failure
+    _, _, failure = failure.partition("ScoreCheckError: ")
+    parts = [
+        "1 of 2 results pass (50%), expected 90%",
+        "Evaluation  failed: gate check-includes, check-tool-calls not held",
+        "1 of 2 results have a problem",
+        "wet",
+        "asked: rainy",
+        'the text does not contain "sunny"',
+        "0 of 1 expected calls matched",
+        'search(city="Ghent")',
+    ]
+    places = [failure.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_the_table_at_the_end(project: Outcome) -> None:
+    table = project.text.partition("= scores =")[2]
+    assert re.search(r"test +scorer +mean +scored +errors\n", table)
+    assert re.search(r"::test_share\[0\] +check-includes +0\.800 +5 of 5 +–\n", table)
+    assert re.search(r"::test_fails_later +check-includes +1\.000 +1 of 1 +–\n", table)
+    assert re.search(r"::test_5 +broken +– +0 of 1 +1\n", table)
+    assert "test_nothing_of_ours" not in table.partition("short test summary")[0]
+    assert f"{len(project.rows)} scores written to out/scores.jsonl" in table
+
+
+def test_the_rows_of_the_output(project: Outcome) -> None:
+    rows = [row for row in project.rows if "test_share" in row["test"]]
+    assert len(rows) == 15
+    row = dict(rows[0])
+    assert row.pop("test").endswith("::test_share[0]")
+    assert len(row.pop("evaluation")) == 32
+    assert row == {
+        "item": "i0",
+        "repeat": 0,
+        "turn": None,
+        "scorer": "check-includes",
+        "status": "scored",
+        "score": 0.0,
+        "passed": False,
+        "reason": 'the text does not contain "sunny"',
+    }
+
+
+def test_a_project_that_does_not_use_it_loads_nothing(tmp_path: Path) -> None:
+    source = """
+        import sys
+
+        def test_modules():
+            print("LOADED", sorted({name for name in sys.modules if name.partition(".")[0] in ("referee", "msgspec", "rich")}))
+    """
+    found = run_pytest(tmp_path, textwrap.dedent(source), "-s")
+    assert "LOADED ['referee', 'referee.pytest_plugin']" in found.text
+    assert "scores" not in found.text
+    import referee.pytest_plugin
+
+    hooks = [name for name in dir(referee.pytest_plugin) if name.startswith("pytest_")]
+    assert hooks == ["pytest_addoption", "pytest_terminal_summary"]
+
+
+def test_an_output_is_written_even_when_nothing_was_scored(tmp_path: Path) -> None:
+    found = run_pytest(tmp_path, "def test_plain():\n    pass\n", "--referee-output", "out/scores.jsonl")
+    assert (tmp_path / "out" / "scores.jsonl").read_text() == ""
+    assert "0 scores written" in found.text
+    assert "= scores =" not in found.text
+
+
+@pytest.mark.system
+def test_four_processes_give_every_row_once(tmp_path: Path) -> None:
+    source = """
+        import pytest
+        from referee import checks
+
+        @pytest.mark.parametrize("number", range(40))
+        def test_many(expect_evals, number):
+            data = [{"id": f"{number}-{n}", "input": "sunny"} for n in range(3)]
+            expect_evals(target=str, data=data, gates=[checks.includes("sunny")], repeats=2).to_pass()
+    """
+    found = run_pytest(tmp_path, textwrap.dedent(source), "-n", "4", "--referee-output", "out/scores.jsonl")
+    assert list(found.tests.values()) == ["passed"] * 40
+    counted = Counter((row["item"], row["repeat"], row["scorer"]) for row in found.rows)
+    expected = {(f"{n}-{m}", r, "check-includes") for n in range(40) for m in range(3) for r in range(2)}
+    assert counted == dict.fromkeys(expected, 1)
+    assert "240 scores written" in found.text
