@@ -67,9 +67,12 @@ def _is_event(item: Any) -> bool:
 
 
 def record_of(obj: Any) -> Any:
-    """The record that a live message, list of messages or state is."""
-    if hasattr(obj, "values") and hasattr(obj, "config") and not isinstance(obj, dict):  # a state's snapshot
-        return plain({"values": obj.values, "config": obj.config, "created_at": obj.created_at})
+    """The record that a live message, list of messages or state is; of a state, its messages alone."""
+    if isinstance(obj, dict):
+        return {"messages": plain(obj["messages"])}
+    if hasattr(obj, "values") and hasattr(obj, "config"):  # a snapshot of a state
+        values = {"messages": plain(obj.values.get("messages", []))}
+        return {"values": values, "config": plain(obj.config), "created_at": plain(obj.created_at)}
     return plain(obj)
 
 
