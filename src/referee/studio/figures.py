@@ -7,6 +7,7 @@ from datetime import datetime
 
 from referee.statistics import Interval
 from referee.storage.figures import Histogram
+from referee.storage.outcomes import FIRST_INNER_BIN
 
 #: What an outcome is called on a page.
 OUTCOME_WORDS = {
@@ -118,6 +119,15 @@ class Bar:
     low: float
     high: float
     count: int
+    is_first_inner: bool
+
+    @property
+    def filter(self) -> dict[str, float | None]:
+        """The filter that finds what the bar counts. The first bar between the ends does not hold the low end."""
+        if self.low == self.high:
+            return {"at_least": self.low, "at_most": self.high, "above": None, "below": None}
+        least = {"above": self.low, "at_least": None} if self.is_first_inner else {"at_least": self.low, "above": None}
+        return {**least, "at_most": None, "below": self.high}
 
     @property
     def words(self) -> str:
@@ -134,7 +144,18 @@ def bars(histogram: Histogram, width: int, height: int) -> list[Bar]:
     for place, one in enumerate(histogram.bins):
         if one.count:
             tall = max(1, round(one.count / most * height))
-            drawn.append(Bar(place * step, height - tall, max(1, step - 1), tall, one.low, one.high, one.count))
+            drawn.append(
+                Bar(
+                    place * step,
+                    height - tall,
+                    max(1, step - 1),
+                    tall,
+                    one.low,
+                    one.high,
+                    one.count,
+                    place == FIRST_INNER_BIN,
+                )
+            )
     return drawn
 
 

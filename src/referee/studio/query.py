@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from referee.errors import OptionError
+from referee.storage.codec import clean
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ class Query:
 
     def __init__(self, path: str, given: Iterable[tuple[str, str]] = ()) -> None:
         self.path = path
-        self.given = [(name, value) for name, value in given if value]
+        self.given = [(name, clean(value)) for name, value in given if value]
         too_long = next((name for name, value in self.given if len(value) > LONGEST_VALUE), None)
         if too_long is not None:
             raise OptionError(f"{too_long}: a value has at most {LONGEST_VALUE:,} characters")
