@@ -98,4 +98,5 @@ def _through_pydantic_ai(model: str, price: Price | None) -> Client:
     separator = min(place for place in (model.find("/"), model.find(":")) if place > 0)
     provider, name = model[:separator], model[separator + 1 :]
     price = price or known_price(provider, name)
-    return Client(name=model, transport=PydanticAIClient(f"{provider}:{name}", price=price), price=price)
+    client = PydanticAIClient(f"{provider}:{name}", price=price)
+    return Client(name=model, transport=client, price=price, close=client.close)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from referee.errors import EndpointError
+from referee.errors import EndpointError, MissingExtraError
 from referee.judge.capabilities import Capabilities
 from referee.judge.endpoints import Endpoint
 from referee.judge.exchange import Finish, Reply, Request
 from referee.judge.forms import words_of
+from referee.judge.per_loop import PerLoop
 from referee.judge.prices import Price
 from referee.judge.redaction import redacted
-from referee.judge.sessions import Sessions
 from referee.scores import JudgeUsage
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+    from aiohttp import ClientResponse, ClientSession
 
 #: Statuses after which the same request may succeed later.
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -84,7 +85,11 @@ class OpenAIClient:
         self._headers = {"Content-Type": "application/json"}
         if endpoint.authorization:
             self._headers["Authorization"] = endpoint.authorization
-        self._sessions = Sessions()
+        try:
+            import aiohttp  # noqa: F401
+        except ImportError:
+            raise MissingExtraError("a judge over HTTP", package="aiohttp", extra="judge") from None
+        self._sessions = PerLoop(_session)
         # OpenAI's newer models refuse max_tokens; most other endpoints know no other name.
         self.capabilities = Capabilities(newer_names=endpoint.provider == "openai")
 
@@ -134,7 +139,7 @@ class OpenAIClient:
     async def _exchange(self, body: dict[str, Any]) -> Reply:
         import aiohttp
 
-        session = await self._sessions.session()
+        session = await self._sessions.get()
         content = msgspec.json.encode(body)
         try:
             async with session.post(self._url, data=content, headers=self._headers, allow_redirects=False) as response:
@@ -206,6 +211,19 @@ class OpenAIClient:
 
     def _error(self, message: str, **details: Any) -> EndpointError:
         return EndpointError(f"{self._endpoint.model}: {redacted(message, self._endpoint.secrets)}", **details)
+
+
+async def _session() -> AsyncGenerator[ClientSession]:
+    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+
+    proxied = any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ)
+    async with ClientSession(
+        connector=TCPConnector(limit=0),
+        timeout=ClientTimeout(total=None, connect=30),
+        cookie_jar=DummyCookieJar(),
+        trust_env=proxied,
+    ) as session:
+        yield session
 
 
 async def _limited(response: ClientResponse) -> bytes:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import weakref
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from referee.errors import EndpointError, MissingExtraError, OptionError
 from referee.judge.exchange import Finish, Reply, Request
 from referee.judge.forms import json_schema, words_of
 from referee.judge.openai_client import PASSING, passing_words, retry_after, shortened
+from referee.judge.per_loop import PerLoop
 from referee.judge.prices import Price
 from referee.judge.redaction import redacted
 from referee.scores import JudgeUsage
@@ -32,9 +32,12 @@ class PydanticAIClient:
     def __init__(self, model: str, *, price: Price | None = None) -> None:
         self.name = model
         self._price = price
-        # The connections of a model belong to the event loop that made them.
-        self._models: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = weakref.WeakKeyDictionary()
-        _model(model)
+        self._models = PerLoop(lambda: _opened(model))
+        _model(model)  # finds a wrong name or a missing key before anything runs
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        await self._models.close()
 
     async def send(self, request: Request) -> Reply:
         """Send the request.
@@ -44,12 +47,9 @@ class PydanticAIClient:
         """
         from pydantic_ai import direct, exceptions
 
-        loop = asyncio.get_running_loop()
-        model = self._models.get(loop)
-        if model is None:
-            model = self._models[loop] = _model(self.name)
         if words_of(request.returns):
             raise EndpointError(f"{self.name}: log-probabilities are read from OpenAI-compatible endpoints only")
+        model = await self._models.get()
         try:
             response = await direct.model_request(
                 model,
@@ -85,6 +85,11 @@ class PydanticAIClient:
         )
 
 
+async def _opened(name: str) -> AsyncGenerator[Any]:
+    async with _model(name) as model:
+        yield model
+
+
 def _model(name: str) -> Any:
     try:
         from pydantic_ai import exceptions, models
@@ -92,10 +97,8 @@ def _model(name: str) -> Any:
         raise MissingExtraError(f"the model {name}", package="pydantic-ai-slim", extra="providers") from None
     try:
         return models.infer_model(name)
-    except exceptions.UserError as error:
-        raise OptionError(f"model {name!r}: {' '.join(str(error).split())}") from None
-    except ImportError as error:
-        raise OptionError(f"model {name!r}: {' '.join(str(error).split())}") from None
+    except (exceptions.UserError, ImportError) as error:
+        raise OptionError(f"model {name!r}: {' '.join(str(error).split()).partition('. ')[0]}") from None
 
 
 def _messages(request: Request) -> list[Any]:
