@@ -10,8 +10,9 @@ from sqlalchemy import ColumnElement, Connection, select
 
 from referee.errors import OptionError
 from referee.statistics import Interval, mean_interval
+from referee.storage import codec
 from referee.storage.figures import CONFIDENCE, Figures, Gathering, Histogram, summed_rows
-from referee.storage.schema import ALL_DAYS, WHOLE_RUN, rollups, runs, scorers, scores
+from referee.storage.schema import ALL_DAYS, WHOLE_RUN, experiments, rollups, runs, scorers, scores
 from referee.storage.score_rows import turn_of
 
 
@@ -48,7 +49,7 @@ class GridColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_columns(connection: Connection, experiment: int, *, has_repeats: bool) -> list[GridColumn]:
-    """The columns of an experiment, in the order in which the scorers were first seen."""
+    """The columns of an experiment, in the order of its plan; those that are not in it in the order of their rows."""
     versions = {row.id: row for row in connection.execute(select(scorers).where(used_in(experiment)))}
     found: dict[ColumnKey, tuple[list[Any], Gathering]] = {}
     conditions = [rollups.c.experiment == experiment, rollups.c.day == ALL_DAYS]
@@ -60,7 +61,12 @@ def read_columns(connection: Connection, experiment: int, *, has_repeats: bool) 
         if row not in found[key][0]:
             found[key][0].append(row)
         found[key][1].add(*sums)
-    ordered = sorted(found.items(), key=lambda entry: (entry[0].turn or -1, min(row.id for row in entry[1][0])))
+    planned = _planned(connection, experiment)
+
+    def place(key: ColumnKey) -> tuple[int, int, int]:
+        return (-1 if key.turn is None else key.turn, planned.get(key.scorer, len(planned)), found[key][0][0].id)
+
+    ordered = [(key, found[key]) for key in sorted(found, key=place)]
     columns = []
     for key, (rows, gathering) in ordered:
         figures = gathering.figures()
@@ -79,6 +85,23 @@ def read_columns(connection: Connection, experiment: int, *, has_repeats: bool) 
             )
         )
     return columns
+
+
+def _planned(connection: Connection, experiment: int) -> dict[str, int]:
+    """The scorers that the experiment's plan names, by their place in it."""
+    plan = connection.execute(select(experiments.c.plan).where(experiments.c.id == experiment)).scalar()
+    measures = codec.decode(plan, _Plan).measures if plan else []
+    return {measure.id: number for number, measure in enumerate(measures)}
+
+
+class _Measure(msgspec.Struct, frozen=True):
+    id: str
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """Of an experiment's plan, what its columns are sorted by."""
+
+    measures: list[_Measure] = []
 
 
 def used_in(experiment: int) -> ColumnElement[bool]:

@@ -120,7 +120,7 @@ class Counts:
             if fits is None:
                 partial.add((scorer, place))
                 continue
-            for outcome, number in _by_outcome(place, *map(int, sums)).items():
+            for outcome, number in _by_outcome(place, *sums).items():
                 if number and outcome in wanted:
                     self.places[Place(experiment, scorer, place, outcome)] += number
         for scorer, place in sorted(partial):
@@ -128,7 +128,7 @@ class Counts:
 
     def _rollup_query(self) -> Any:
         keys = (rollups.c.scorer, rollups.c.bin, scorers.c.low, scorers.c.high)
-        sums = [func.sum(rollups.c[name]) for name in ("scores", "failed", "passed")]
+        sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in ("scores", "failed", "passed")]
         conditions = [*self._selection.of_rows(rollups), *self._of_days()]
         if not self._by_experiment:
             query = select(literal(0), *keys, *sums).group_by(*keys)

@@ -13,7 +13,7 @@ from referee.results import Evaluation, ItemResult, Judged, Measure, TurnResult
 from referee.runs import Run
 from referee.scores import Score, StepError
 from referee.storage import codec
-from referee.storage.schema import WHOLE_RUN, run_contents, run_tags, runs, score_details, scorers, scores
+from referee.storage.schema import WHOLE_RUN, run_contents, runs, score_details, scorers, scores
 from referee.storage.score_rows import score_of
 from referee.storage.scored_runs import ScoredRun
 
@@ -31,6 +31,7 @@ class _Extra(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a result holds beside its run and its scores."""
 
     item_version: str = ""
+    tags: list[str] = []
     error: StepError | None = None
     own: list[Measure] = []
     turns: list[_Turn] = []
@@ -46,6 +47,7 @@ def to_scored_run(result: ItemResult, evaluation: Evaluation) -> ScoredRun:
     measures += [judged.measure for turn in result.turns for judged in turn.judged]
     extra = _Extra(
         item_version=result.item_version,
+        tags=result.tags,
         error=result.error,
         own=[judged.measure for judged in result.own],
         turns=[_Turn(turn.turn, [judged.measure for judged in turn.judged], turn.run) for turn in result.turns],
@@ -84,10 +86,9 @@ def read_results(connection: Connection, experiment: int, evaluation: Evaluation
         numbers = [row.id for row in found]
         contents = _contents(connection, numbers)
         by_run = _scores(connection, numbers)
-        tags = _tags(connection, numbers)
         for row in found:
             run, extra = contents.get(row.id, (Run(), _Extra()))
-            yield _result(row, target, run, extra, by_run.get(row.id, []), tags.get(row.id, []), evaluation)
+            yield _result(row, target, run, extra, by_run.get(row.id, []), evaluation)
 
 
 def _contents(connection: Connection, numbers: list[int]) -> dict[int, tuple[Run, _Extra]]:
@@ -96,14 +97,6 @@ def _contents(connection: Connection, numbers: list[int]) -> dict[int, tuple[Run
         row.run: (codec.decode(row.body, Run), codec.decode(row.extra, _Extra) if row.extra else _Extra())
         for row in connection.execute(query)
     }
-
-
-def _tags(connection: Connection, numbers: list[int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    query = select(run_tags.c.run, run_tags.c.tag).where(run_tags.c.run.in_(numbers)).order_by(run_tags.c.tag)
-    for run, tag in connection.execute(query):
-        found.setdefault(run, []).append(tag)
-    return found
 
 
 def _scores(connection: Connection, numbers: list[int]) -> dict[int, list[tuple[int, Score]]]:
@@ -125,7 +118,6 @@ def _result(
     run: Run,
     extra: _Extra,
     found: list[tuple[int, Score]],
-    tags: list[str],
     evaluation: Evaluation,
 ) -> ItemResult:
     named = {measure.id: measure for measure in evaluation.measures}
@@ -140,7 +132,7 @@ def _result(
         item_version=extra.item_version,
         target=target,
         repeat=row.repeat,
-        tags=tags,
+        tags=extra.tags,
         run=None if extra.error is not None and run == Run() else run,
         error=extra.error,
         scores={name: by_id[name] for name in named if name in by_id},

@@ -91,6 +91,7 @@ def find(connection: Connection, name: str) -> Belonging:
     Raises:
         StoreError: There is none, names the nearest one; or several keys begin so.
     """
+    name = codec.name(name)
     newest = select(experiments.c.id, experiments.c.kind, experiments.c.key).order_by(experiments.c.id.desc())
     for condition in (experiments.c.key == name, experiments.c.name == name):
         row = connection.execute(newest.where(condition).limit(1)).one_or_none()

@@ -121,7 +121,8 @@ def summed_rows(
     connection: Connection, keys: Sequence[ColumnElement[Any]], conditions: Iterable[ColumnElement[bool]]
 ) -> Iterable[Any]:
     """Rows of rollups summed by `keys` and bin: the keys, the bin, and the sums of `SUMMED`."""
-    sums = [func.sum(rollups.c[name]) for name in SUMMED]
+    # PostgreSQL's sum of whole numbers is a decimal.
+    sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in SUMMED]
     query = select(*keys, rollups.c.bin, *sums).where(*conditions).group_by(*keys, rollups.c.bin)
     return connection.execute(query)
 

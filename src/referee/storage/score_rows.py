@@ -188,4 +188,5 @@ def score_of(row: Any) -> Score:
         "range": (row.low, row.high),
         "lower_is_better": bool(row.lower_is_better),
     }
-    return msgspec.convert({**kept, **fields}, Score)
+    # Details with characters that no JSON can carry were written with their empty fields (see `codec.encode`).
+    return msgspec.convert({**fields, **{name: value for name, value in kept.items() if value is not None}}, Score)

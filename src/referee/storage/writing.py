@@ -63,9 +63,11 @@ class _Details(msgspec.Struct, frozen=True, omit_defaults=True):
     error: Any = None
     reason_error: Any = None
     details: Any = None
+    #: Where the score names another run than the one it lies with: a turn, or a step of a workflow.
+    run_id: str | None = None
 
 
-_details = attrgetter(*_Details.__struct_fields__)
+_details = attrgetter(*[field for field in _Details.__struct_fields__ if field != "run_id"])
 _NO_DETAILS = (None,) * len(_Details.__struct_fields__)
 
 
@@ -79,6 +81,7 @@ class _Draft(msgspec.Struct, frozen=True, gc=False):
     value: float | None
     at: int
     score: Score
+    run_id: str
 
 
 class _Stored(NamedTuple):
@@ -152,7 +155,7 @@ class Writing:
         for number, draft in zip(take_numbers(self._connection, scores, len(drafts)), drafts):
             place = (number, draft.run, draft.turn, draft.scorer, self._experiment)
             rows.append((*place, draft.outcome, draft.value, draft.at))
-            reason, body = _details_of(draft.score)
+            reason, body = _details_of(draft)
             if reason is not None or body is not None:
                 details.append((number, reason, body))
             self._count(draft)
@@ -180,7 +183,7 @@ class Writing:
             insert.on_conflict_do_update(
                 index_elements=["score"], set_={"reason": insert.excluded.reason, "body": insert.excluded.body}
             ),
-            [dict(zip(_DETAIL_COLUMNS, (old.number, *_details_of(draft.score)))) for old, draft in better.items()],
+            [dict(zip(_DETAIL_COLUMNS, (old.number, *_details_of(draft)))) for old, draft in better.items()],
         )
 
     def _remove(self, gone: dict[_Key, _Stored]) -> None:
@@ -216,7 +219,7 @@ def _drafts(records: Sequence[ScoredRun], places: Sequence[RunKey], registry: Re
                 continue
             outcome = OUTCOMES.index(outcome_of(score, record.bounds.get(score.scorer_id, default_bounds)))
             value = score.score if outcome >= _NUMBERS_FROM else None
-            drafts[key] = _Draft(*key, outcome, value, place.at, score)
+            drafts[key] = _Draft(*key, outcome, value, place.at, score, record.run.id)
     return drafts
 
 
@@ -226,8 +229,9 @@ def _scores_of(record: ScoredRun) -> Iterator[tuple[int, Score]]:
         yield from ((turn, score) for score in scores_of_turn)
 
 
-def _details_of(score: Score) -> tuple[str | None, str | None]:
+def _details_of(draft: _Draft) -> tuple[str | None, str | None]:
     """The reason, and what else is kept beside the number; `None` where there is nothing."""
+    score = draft.score
     reason = None if score.reason is None else codec.clean(score.reason)
-    kept = _details(score)
+    kept = (*_details(score), None if score.run_id == draft.run_id else score.run_id)
     return reason, None if kept == _NO_DETAILS else codec.encode(_Details(*kept))
