@@ -68,7 +68,7 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
         >>> paired_permutation_test([0.1, 0.2, 0.3, 0.4])
         0.125
     """
-    sizes = [abs(value) for value in differences if value]
+    sizes = sorted(abs(value) for value in differences if value)
     observed = abs(math.fsum(differences)) * (1 - 1e-12)
     if len(sizes) <= _EXACT:
         sums = [0.0]
