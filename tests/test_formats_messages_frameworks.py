@@ -207,13 +207,14 @@ def test_openai_agents_saved_forms_say_the_same() -> None:
 # LangChain and LangGraph
 
 
-def langgraph_state() -> tuple[Any, Any]:
-    factory, models, outputs, messages, tools = need(
+def langgraph_state() -> tuple[Any, Any, Any]:
+    factory, models, outputs, messages, tools, memory = need(
         "langchain.agents",
         "langchain_core.language_models.chat_models",
         "langchain_core.outputs",
         "langchain_core.messages",
         "langchain_core.tools",
+        "langgraph.checkpoint.memory",
     )
     script = [
         messages.AIMessage(
@@ -247,12 +248,14 @@ def langgraph_state() -> tuple[Any, Any]:
         """Current weather."""
         return {"city": city, "temp_c": 21}
 
-    agent = factory.create_agent(Scripted(), [get_weather])
-    return agent.invoke({"messages": [{"role": "user", "content": "Weather in Rome?"}]}), messages
+    agent = factory.create_agent(Scripted(), [get_weather], checkpointer=memory.InMemorySaver())
+    config = {"configurable": {"thread_id": "t1"}}
+    state = agent.invoke({"messages": [{"role": "user", "content": "Weather in Rome?"}]}, config)
+    return state, messages, agent.get_state(config)
 
 
 def test_langgraph() -> None:
-    state, messages = langgraph_state()
+    state, messages, snapshot = langgraph_state()
     run = to_run(state)
     answers = {m.tool_call_id: m for m in state["messages"] if isinstance(m, messages.ToolMessage)}
     calls = [call for m in state["messages"] if isinstance(m, messages.AIMessage) for call in m.tool_calls]
@@ -264,10 +267,12 @@ def test_langgraph() -> None:
     assert run.final_text == state["messages"][-1].text == "Rome is 21C."
     assert run.usage
     assert run.usage.total == 41
+    kept = to_run(snapshot)
+    assert (told(kept.tool_calls), kept.thread_id) == (told(run.tool_calls), "t1")
 
 
 def test_langchain_saved_forms_say_the_same() -> None:
-    state, messages = langgraph_state()
+    state, messages, _ = langgraph_state()
     (dump,) = need("langchain_core.load")
     talk = state["messages"]
     live = to_run(talk)
@@ -286,7 +291,7 @@ def test_langchain_saved_forms_say_the_same() -> None:
 
 
 def test_live_objects_are_read_in_an_iterable_too() -> None:
-    state, _ = langgraph_state()
+    state, _, _ = langgraph_state()
     runs = list(read_runs([state, [{"role": "user", "content": "Hi"}]]))
     assert [len(run.tool_calls) for run in runs] == [2, 0]
     assert isinstance(runs[0], Run)
