@@ -234,7 +234,7 @@ def require_texts(option: str, value: Sequence[str] | None) -> list[str] | None:
     """
     if value is None:
         return None
-    if isinstance(value, str) or not all(isinstance(text, str) for text in value):
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(text, str) for text in value):
         raise OptionError(f"{option} must be a list of texts, not {value!r}")
     return list(value)
 
