@@ -89,11 +89,7 @@ class Accuracy(NamedTuple):
     @property
     def line(self) -> str:
         """A line of a table: name, right ones, share, 95 % interval."""
-        low, high = wilson_interval(self.right, self.asked)
-        share = self.right / self.asked
-        return (
-            f"| {self.scorer} | {self.right} / {self.asked} | {share:.2f} | {low:.2f} to {high:.2f} | {self.unscored} |"
-        )
+        return f"| {self.scorer} | {_share(self.right, self.asked)} | {self.unscored} |"
 
     @property
     def above_chance(self) -> bool:

@@ -53,9 +53,13 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def url(self) -> str:
         """The address of chat completions, without a user name and password."""
+        return self.url_of("chat/completions")
+
+    def url_of(self, path: str) -> str:
+        """The address of a service of the endpoint, without a user name and password."""
         parts = urlsplit(self.base_url)
         place = parts.netloc.rpartition("@")[2]
-        return urlunsplit((parts.scheme, place, f"{parts.path}/chat/completions", parts.query, ""))
+        return urlunsplit((parts.scheme, place, f"{parts.path}/{path}", parts.query, ""))
 
     @property
     def authorization(self) -> str | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from referee.scorers.context_relevance_llm import create_context_relevance_scorer_llm
     from referee.scorers.cost import create_cost_scorer
     from referee.scorers.duration import create_duration_scorer
+    from referee.scorers.embedding_similarity import create_embedding_similarity_scorer
     from referee.scorers.faithfulness import create_faithfulness_scorer
     from referee.scorers.hallucination import create_hallucination_scorer
     from referee.scorers.keyword_coverage import create_keyword_coverage_scorer
@@ -50,6 +51,7 @@ __all__ = [
     "create_context_relevance_scorer_llm",
     "create_cost_scorer",
     "create_duration_scorer",
+    "create_embedding_similarity_scorer",
     "create_faithfulness_scorer",
     "create_hallucination_scorer",
     "create_keyword_coverage_scorer",
