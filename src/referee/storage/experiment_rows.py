@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -14,7 +13,8 @@ from referee.results import Evaluation
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
-from referee.storage.schema import experiment_events, experiments
+from referee.storage.nearest import did_you_mean
+from referee.storage.schema import datasets, experiment_events, experiments
 from referee.storage.scored_runs import LIVE, RECORDED, Kind
 
 #: `running` until it is finished; `cancelled` when somebody gave it up.
@@ -103,8 +103,7 @@ def find(connection: Connection, name: str) -> Belonging:
     if beginning and name:
         raise StoreError(f"several experiments begin with {name!r}, such as {beginning[0].key!r}: give more of the key")
     known = [row.key for row in connection.execute(newest.limit(1000))]
-    near = get_close_matches(name, known, n=1)
-    raise StoreError(f"there is no experiment {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    raise StoreError(f"there is no experiment {name!r}{did_you_mean(name, known)}")
 
 
 def ensure_experiment(database: Database, key: str, kind: Kind | None = None) -> Belonging:
@@ -157,3 +156,29 @@ def experiment_row(row: Any) -> ExperimentRow:
         created_at=codec.from_ms(row.created_at),
         finished_at=None if row.finished_at is None else codec.from_ms(row.finished_at),
     )
+
+
+def baseline_of(connection: Connection, experiment: int) -> ExperimentRow | None:
+    """What an experiment is measured against. See `Experiments.baseline`."""
+    listed = select(*LISTED)
+    row = connection.execute(listed.where(experiments.c.id == experiment)).one()
+    if row.dataset is not None:
+        chosen = connection.scalar(select(datasets.c.baseline).where(datasets.c.id == row.dataset))
+        if chosen is not None and chosen != row.id:
+            found = connection.execute(listed.where(experiments.c.id == chosen)).one_or_none()
+            if found is not None:
+                return experiment_row(found)
+        alike = experiments.c.dataset == row.dataset
+    elif row.name:
+        alike = (experiments.c.name == row.name) & experiments.c.dataset.is_(None)
+    else:
+        return None
+    earlier = listed.where(
+        alike,
+        experiments.c.target == row.target,
+        experiments.c.kind == "experiment",
+        experiments.c.status == "finished",
+        experiments.c.id < row.id,
+    )
+    found = connection.execute(earlier.order_by(experiments.c.id.desc()).limit(1)).one_or_none()
+    return None if found is None else experiment_row(found)

@@ -20,6 +20,7 @@ from referee.storage.experiment_rows import (
     ExperimentEvent,
     ExperimentRow,
     Status,
+    baseline_of,
     ensure_experiment,
     experiment_row,
     find,
@@ -150,6 +151,17 @@ class Experiments:
         """
         with self._database.read() as connection:
             return _plan(connection, find(connection, name).number, name)
+
+    def baseline(self, name: str) -> ExperimentRow | None:
+        """What an experiment is measured against: its data set's baseline, else the finished one before it of its kind.
+
+        Of the same data set and target; without a data set, of the same name.
+
+        Raises:
+            StoreError: There is no such experiment.
+        """
+        with self._database.read() as connection:
+            return baseline_of(connection, find(connection, name).number)
 
     def columns(self, name: str) -> list[GridColumn]:
         """The figures of an experiment, a column per scorer and turn.

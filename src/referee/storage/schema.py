@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 #: The newest migration.
-HEAD = "0002"
+HEAD = "0003"
 
 #: The turn of a score of the whole run.
 WHOLE_RUN = -1
@@ -182,4 +182,56 @@ rollups = Table(
     Column("cost", Float, nullable=False),
     Index("rollups_of_scorer", "scorer", "day"),
     Index("rollups_of_experiment", "experiment", "day"),
+)
+
+#: `baseline` is the experiment that others of this data set are measured against.
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("description", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("baseline", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+dataset_versions = Table(
+    "dataset_versions",
+    metadata,
+    Column("dataset", BigInteger, primary_key=True, autoincrement=False),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("added", Integer, nullable=False),
+    Column("changed", Integer, nullable=False),
+    Column("removed", Integer, nullable=False),
+    Column("items", Integer, nullable=False),
+    Column("digest", Text, nullable=False),
+)
+
+#: One content of one item, from version `since` until before version `until`. A purge empties `digest` and `body`.
+dataset_items = Table(
+    "dataset_items",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("dataset", BigInteger, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("since", Integer, nullable=False),
+    Column("until", Integer),
+    Column("digest", Text),
+    Column("body", Text),
+    UniqueConstraint("dataset", "item", "since"),
+    Index("dataset_items_position", "dataset", "position"),
+    sqlite_autoincrement=True,
+)
+
+#: Names for versions.
+dataset_pins = Table(
+    "dataset_pins",
+    metadata,
+    Column("dataset", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 from referee.pipeline import Scorer
 from referee.storage.database import Database
+from referee.storage.datasets import Datasets
 from referee.storage.experiment_rows import ensure_experiment
 from referee.storage.experiments import Experiments
 from referee.storage.registry import Registry
@@ -30,6 +31,7 @@ class Store:
         url: A file's path, `sqlite:///path`, or `postgresql://user:password@host/name`.
 
     Attributes:
+        datasets: Data sets and their versions.
         experiments: Experiments, their figures, grids and comparisons.
         scores: Questions about scores.
 
@@ -53,6 +55,7 @@ class Store:
     def __init__(self, url: str | Path) -> None:
         self.database = Database(url)
         self._registry = Registry(self.database)
+        self.datasets = Datasets(self.database)
         self.experiments = Experiments(self.database)
         self.scores = Scores(self.database)
 
