@@ -57,14 +57,14 @@ class Background:
         )
         self._bindings = bindings
         self._lanes = self._assign(settings.concurrency)
-        self._intake = Intake(ledger, self._distribute)
+        self._intake = Intake(bindings, ledger, self._distribute)
         self._stopped = threading.Event()
         start_thread("intake", self._intake.run)
         start_thread("clock", self._watch)
 
-    def put(self, submission: Submission, names: list[str]) -> None:
-        """Have the scorers of these names score a submission. Never waits."""
-        self._intake.put(submission, names)
+    def put(self, submission: Submission) -> None:
+        """Have a submission scored that the ledger has let in. Never waits."""
+        self._intake.put(submission)
 
     def observed(self, task: Task) -> AbstractContextManager[None]:
         """Surrounds the scoring of a task with its span."""
@@ -94,7 +94,6 @@ class Background:
             held.forget()
 
     def _distribute(self, submission: Submission, names: list[str]) -> None:
-        submission.read()
         for name in names:
             self._lanes[name].put(Task(submission, self._bindings[name]))
 

@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from referee.errors import OptionError
 from referee.live.recording import NO_INPUT
-from referee.live.requests import Request, current_request
-from referee.live.submission import entity_of
+from referee.live.requests import Request, current_request, entity_of
 from referee.telemetry import current_operation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,7 +26,7 @@ class Receiver(Protocol):
         given: Any,
         request: Request,
         *,
-        operation: Any = None,
+        around: Any = None,
         when: tuple[float, float] | None = None,
         make: Callable[[Any], Any] | None = None,
     ) -> None:
@@ -96,7 +95,7 @@ class Call:
             output,
             self._given,
             request,
-            operation=self._operation,
+            around=self._operation,
             when=(self._began, time.perf_counter() - self._clock),
             make=recorder.make,
         )

@@ -17,9 +17,11 @@ Outcome: TypeAlias = Literal["filtered", "sampled_out", "scored", "not_scorable"
 class Ledger:
     """Counts of all scorers under one lock, which is held for a few instructions and never while anything is done.
 
+    A run arrives, is decided on by every scorer, and is settled by each that takes it.
+
     Args:
         names: The scorers' names.
-        room: How many runs of one scorer may be pending.
+        room: How many runs may wait to be decided on, and how many may be pending for one scorer.
     """
 
     def __init__(self, names: Iterable[str], room: int) -> None:
@@ -28,14 +30,36 @@ class Ledger:
         self._settled = threading.Condition(self._lock)
         self._counts = {name: Counts() for name in names}
         self._room = room
+        self._received = 0
+        self._undecided = 0
+        # Runs that every scorer dropped are counted once, in the agent's time: all of them, and since they were last told.
+        self._turned_away = 0
+        self._untold: dict[DropReason, int] = {}
         self._drops: dict[tuple[str, DropReason], int] = {}
         #: How many callers wait until nothing is pending.
         self.awaited = 0
         self._closed = False
         self._over = False
 
-    def enter(self, decisions: Sequence[tuple[str, Outcome | None]]) -> list[str]:
-        """Count a run that was received.
+    def arrive(self) -> bool:
+        """Count a run that was received; whether there is room for it. If not, every scorer has dropped it."""
+        with self._lock:
+            self._received += 1
+            if self._closed or self._undecided >= self._room:
+                self._turn_away("closed" if self._closed else "queue_full")
+                return False
+            self._undecided += 1
+            return True
+
+    def withdraw(self) -> None:
+        """Drop a run that has arrived and can't be passed on."""
+        with self._lock:
+            self._undecided -= 1
+            self._turn_away("closed")
+            self._settled.notify_all()
+
+    def decide(self, decisions: Sequence[tuple[str, Outcome | None]]) -> list[str]:
+        """Count what becomes of a run that has arrived.
 
         Args:
             decisions: For each scorer its name, and what became of the run already; `None` when it is to be scored.
@@ -45,18 +69,20 @@ class Ledger:
         """
         accepted = []
         with self._lock:
+            if self._over:
+                return []
+            self._undecided -= 1
             for name, outcome in decisions:
                 counts = self._counts[name]
-                counts.received += 1
                 if outcome is not None:
                     _count(counts, outcome)
-                elif self._closed:
-                    self._drop(name, "closed")
                 elif counts.pending >= self._room:
                     self._drop(name, "queue_full")
                 else:
                     counts.pending += 1
                     accepted.append(name)
+            if self.awaited and not accepted:
+                self._settled.notify_all()
         return accepted
 
     def settle(self, outcomes: Iterable[tuple[str, Outcome]]) -> None:
@@ -69,22 +95,17 @@ class Ledger:
                 _count(self._counts[name], outcome)
             self._settled.notify_all()
 
-    def withdraw(self, names: Iterable[str], reason: DropReason) -> None:
-        """Count runs that were accepted, and after all can't be scored, as dropped."""
-        with self._lock:
-            for name in names:
-                self._counts[name].pending -= 1
-                self._drop(name, reason)
-            self._settled.notify_all()
-
     def close(self) -> None:
         """Take no more runs: from now on they are dropped."""
         with self._lock:
             self._closed = True
 
     def end(self) -> None:
-        """Drop what is still pending: the time is up. Nothing is settled any more."""
+        """Drop what is still pending: the time is up. Nothing is decided or settled any more."""
         with self._lock:
+            if self._undecided:
+                self._turn_away("deadline", self._undecided)
+            self._undecided = 0
             for name, counts in self._counts.items():
                 self._drop(name, "deadline", counts.pending)
                 counts.pending = 0
@@ -103,16 +124,32 @@ class Ledger:
     def counts(self) -> dict[str, Counts]:
         """A copy of the counts, by the scorers' names."""
         with self._lock:
-            return {name: msgspec.structs.replace(counts) for name, counts in self._counts.items()}
+            return {
+                name: msgspec.structs.replace(
+                    counts,
+                    received=self._received,
+                    pending=counts.pending + self._undecided,
+                    dropped=counts.dropped + self._turned_away,
+                )
+                for name, counts in self._counts.items()
+            }
 
     def take_drops(self) -> list[Drop]:
         """What was dropped since the last call."""
         with self._lock:
+            for reason, count in self._untold.items():
+                for name in self._counts:
+                    self._drops[name, reason] = self._drops.get((name, reason), 0) + count
+            self._untold = {}
             drops, self._drops = self._drops, {}
         return [Drop(name, reason, count) for (name, reason), count in drops.items()]
 
     def _is_idle(self) -> bool:
-        return not any(counts.pending for counts in self._counts.values())
+        return not self._undecided and not any(counts.pending for counts in self._counts.values())
+
+    def _turn_away(self, reason: DropReason, count: int = 1) -> None:
+        self._turned_away += count
+        self._untold[reason] = self._untold.get(reason, 0) + count
 
     def _drop(self, name: str, reason: DropReason, count: int = 1) -> None:
         if count:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -15,15 +14,13 @@ from referee.live.background import Background, Settings
 from referee.live.bindings import Binding, bind
 from referee.live.calls import Recorder, recording
 from referee.live.counts import Counts, Drop
-from referee.live.filters import Facts
-from referee.live.ledger import Ledger, Outcome
+from referee.live.ledger import Ledger
 from referee.live.recording import NO_INPUT
-from referee.live.requests import Request, current_request
-from referee.live.submission import Submission, entity_of
+from referee.live.requests import Request, current_request, entity_of
+from referee.live.submission import Submission
 from referee.live.writer import EXPERIMENT, ScoreStore
-from referee.runs import Run
 from referee.steps import Asker
-from referee.telemetry import Telemetry, current_operation, operation_of
+from referee.telemetry import Telemetry, current_operation
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -188,7 +185,7 @@ class Live:
             thread_id=thread_id or said.thread_id,
             trace_id=trace_id or said.trace_id,
         )
-        self.receive(run, input, told, run_id=run_id, operation=None if told.trace_id else current_operation())
+        self.receive(run, input, told, run_id=run_id, around=current_operation())
 
     def receive(
         self,
@@ -197,59 +194,19 @@ class Live:
         request: Request,
         *,
         run_id: str | None = None,
-        operation: Any = None,
+        around: Any = None,
         when: tuple[float, float] | None = None,
         make: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Take one call: count it, decide who scores it, and hand it over. Never waits and never raises.
-
-        Args:
-            output: What the agent gave.
-            given: What it was given.
-            request: What is known of the request.
-            run_id: The run's id.
-            operation: The span of the agent's run (`opentelemetry.trace.SpanContext`).
-            when: When the call began, in seconds since 1970, and how many seconds it took.
-            make: Makes of the output something readable, in the background.
-        """
+        """Take one call. Never waits and never raises. The arguments are those of `referee.live.submission.Submission`."""
         ledger = self._ledger
-        try:
-            run = output if isinstance(output, Run) else _NO_RUN
-            known_as = run_id or run.id or uuid.uuid4().hex
-            trace_id = request.trace_id or run.trace_id or (format(operation.trace_id, "032x") if operation else None)
-            facts = Facts(
-                context=request.context if request.context is not None else run.context,
-                entity=request.entity,
-                source=request.source or "live",
-                thread_id=request.thread_id or run.thread_id,
-            )
-            decisions = [
-                (name, _decide(binding, facts, trace_id or known_as)) for name, binding in self._bindings.items()
-            ]
-        except Exception:
-            _log.exception("a run could not be taken")
-            decisions = [(name, "failed") for name in self._bindings]
-        accepted = ledger.enter(decisions)
-        if not accepted:
+        if not ledger.arrive():
             return
         try:
-            operation = operation_of(run.trace_id, run.span_id) or operation
-            self._started().put(
-                Submission(
-                    output,
-                    given,
-                    id=known_as,
-                    facts=facts,
-                    trace_id=trace_id,
-                    operation=operation,
-                    when=when,
-                    make=make,
-                ),
-                accepted,
-            )
+            self._started().put(Submission(output, given, request, run_id, around, when, make))
         except Exception:  # such as no further thread at the end of the program
-            _log.exception("a run could not be handed over")
-            ledger.withdraw(accepted, "closed")
+            _log.exception("a run could not be taken")
+            ledger.withdraw()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until what was accepted so far is scored and saved.
@@ -306,22 +263,8 @@ class Live:
         return background
 
 
-_NO_RUN = Run()
 #: Seconds that the last writes may take when the program ends.
 _LAST_WRITE = 2.0
-
-
-def _decide(binding: Binding, facts: Facts, key: str) -> Outcome | None:
-    """What becomes of a run before it is scored; `None` when it is to be scored."""
-    try:
-        if binding.qualifies is not None and not binding.qualifies(facts):
-            return "filtered"
-        if binding.sample is not None and not binding.sample(key):
-            return "sampled_out"
-    except Exception:
-        _log.exception("the filter of %s failed", binding.name)
-        return "failed"
-    return None
 
 
 def _prepared(store: Any, bindings: Mapping[str, Binding]) -> ScoreStore | str | None:

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from referee.errors import OptionError
-from referee.live.submission import entity_of
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -76,3 +75,8 @@ def request(
 def current_request() -> Request:
     """What was said of the current request."""
     return _current.get()
+
+
+def entity_of(entity: Mapping[str, Any] | str | None) -> Mapping[str, Any] | None:
+    """An entity as an object; a text is its name."""
+    return {"name": entity} if isinstance(entity, str) else entity

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -12,68 +13,78 @@ import msgspec
 from referee.execution import step_error
 from referee.live import wire
 from referee.live.filters import Facts
-from referee.live.recording import NO_INPUT, recorded_run
+from referee.live.recording import recorded_run
+from referee.live.requests import Request
 from referee.live.steps import READING
 from referee.runs import Run
 from referee.scores import StepError
+from referee.telemetry import operation_of
 
-#: How deep lists and objects are copied when they are handed over: the list of messages, and each message.
-_COPIED_LEVELS = 3
+_NO_RUN = Run()
 
 
 class Submission:
-    """What was handed over. It is read only when a scorer needs it, once, in the background.
-
-    Attributes:
-        id: The run's id.
-        facts: What is known of the run beside its messages.
-        trace_id: The trace, as hexadecimal digits.
-        operation: The span of the agent's run (`opentelemetry.trace.SpanContext`), where there is one.
+    """What was handed over. Made in the agent's time, so it only keeps; it is read once, in the background.
 
     Args:
         output: What the agent gave.
         given: What it was given.
+        request: What is known of the request.
+        run_id: The run's id, if it was told.
+        around: The span in which the agent ran (`opentelemetry.trace.SpanContext`), where there is one.
         when: When the call began, in seconds since 1970, and how many seconds it took.
         make: Makes of the output something readable.
     """
 
-    __slots__ = (
-        "_frame",
-        "_given",
-        "_lock",
-        "_make",
-        "_output",
-        "_read",
-        "_when",
-        "facts",
-        "id",
-        "operation",
-        "trace_id",
-    )
-
     def __init__(
         self,
         output: Any,
-        given: Any = NO_INPUT,
-        *,
-        id: str,
-        facts: Facts,
-        trace_id: str | None = None,
-        operation: Any = None,
+        given: Any,
+        request: Request,
+        run_id: str | None = None,
+        around: Any = None,
         when: tuple[float, float] | None = None,
         make: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.id = id
-        self.facts = facts
-        self.trace_id = trace_id
-        self.operation = operation
-        self._output = snapshot(output, _COPIED_LEVELS)
-        self._given = snapshot(given, _COPIED_LEVELS)
+        self._output = snapshot(output)
+        self._given = snapshot(given)
+        self._request = request
+        #: The run's id. Empty until it is known.
+        self.id = run_id or (output.id if type(output) is Run else "")
+        self._around = around
         self._when = when
         self._make = make
         self._lock = threading.Lock()
         self._read: Run | StepError | None = None
         self._frame: bytes | None = None
+
+    @cached_property
+    def trace_id(self) -> str | None:
+        """The trace, as hexadecimal digits."""
+        told = self._request.trace_id or self._recorded.trace_id
+        return told or (format(self._around.trace_id, "032x") if self._around is not None else None)
+
+    @cached_property
+    def operation(self) -> Any:
+        """The span of the agent's run (`opentelemetry.trace.SpanContext`), where there is one."""
+        recorded = self._recorded
+        return operation_of(recorded.trace_id, recorded.span_id) or (None if self._request.trace_id else self._around)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the run beside its messages."""
+        request, recorded = self._request, self._recorded
+        return Facts(
+            context=request.context if request.context is not None else recorded.context,
+            entity=request.entity,
+            source=request.source or "live",
+            thread_id=request.thread_id or recorded.thread_id,
+        )
+
+    @cached_property
+    def _recorded(self) -> Run:
+        """The run that was handed over, if it was one."""
+        return self._output if isinstance(self._output, Run) else _NO_RUN
 
     def read(self) -> Run | StepError:
         """The run, or why what the agent gave can't be read. Worked out at the first call."""
@@ -119,28 +130,18 @@ class Submission:
         return msgspec.structs.replace(run, **known)
 
 
-def snapshot(value: Any, levels: int) -> Any:
-    """A copy of the outer lists and objects: agents go on with the list of messages that they gave.
+def snapshot(value: Any) -> Any:
+    """A copy of a list of messages and of each message, also inside an object: agents go on with the list that they gave.
 
     Example:
         >>> talk = [{"role": "user", "content": "Hi"}]
-        >>> kept = snapshot(talk, 2)
+        >>> kept = snapshot(talk)
         >>> talk.append({"role": "assistant", "content": "Hello"}); talk[0]["content"] = "Bye"
         >>> kept
         [{'role': 'user', 'content': 'Hi'}]
     """
-    if levels == 0:
-        return value
     if type(value) is list:
-        return [snapshot(item, levels - 1) if type(item) in _CONTAINERS else item for item in value]
+        return [item.copy() if type(item) is dict else item for item in value]
     if type(value) is dict:
-        return {key: snapshot(item, levels - 1) if type(item) in _CONTAINERS else item for key, item in value.items()}
+        return {key: snapshot(item) if type(item) is list else item for key, item in value.items()}
     return value
-
-
-_CONTAINERS: frozenset[type] = frozenset({dict, list})
-
-
-def entity_of(entity: Mapping[str, Any] | str | None) -> Mapping[str, Any] | None:
-    """An entity as an object; a text is its name."""
-    return {"name": entity} if isinstance(entity, str) else entity
