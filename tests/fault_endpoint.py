@@ -94,6 +94,7 @@ STATUSES: dict[str, tuple[int, Any, dict[str, str]]] = {
     "error-in-200": (200, problem("upstream failed"), {}),
     "refusal": (200, completion(None, refusal="I can't help with that."), {}),
     "filter": (200, completion("", finish="content_filter"), {}),
+    "filter-400": (400, problem("The prompt triggered the content management policy", "content_filter"), {}),
     "empty": (200, completion(""), {}),
     "null": (200, completion(None), {}),
     "text": (200, completion("The answer is good."), {}),

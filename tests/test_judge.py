@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import msgspec
 import pytest
 
 from judge_answers import JUDGED, good_reply, museum_run
-from referee import Prompt, PromptStep, Score, Scorer, create_scorer, scorers
-from referee.errors import OptionError
+from referee import Prompt, PromptStep, Score, Scorer, create_scorer, load_scorer, scorers
+from referee.errors import MissingExtraError, OptionError
 from referee.judge import Judge, Price, Reply, Request, ScriptedModel, estimate, judge_for
 from referee.judge.endpoints import find_endpoint
 from referee.judge.forms import json_schema, one_of
@@ -291,6 +292,28 @@ def test_the_environments_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge_for("judge-model") is judge
     monkeypatch.setenv("REFEREE_BASE_URL", "http://127.0.0.1:10/v1")
     assert judge_for(None) is not judge
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'referee\[judge\]'"):
+        Judge("m", base_url="http://localhost:1/v1")
+    monkeypatch.setitem(sys.modules, "pydantic_ai", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'referee\[providers\]'"):
+        Judge("anthropic/claude")
+
+
+def test_a_type_that_has_no_schema_is_refused() -> None:
+    with pytest.raises(OptionError, match="can't be asked for"):
+        ask(Judge(ScriptedModel([POLITE])), returns=Path)
+
+
+@pytest.mark.parametrize("factory", JUDGED)
+def test_a_judged_scorer_can_be_written_down(factory: str) -> None:
+    scorer = getattr(scorers, factory)("ollama/qwen3", **JUDGED[factory])
+    again = load_scorer(scorer.spec)
+    assert again.version == scorer.version
+    assert again.options == scorer.options
 
 
 @pytest.mark.parametrize(

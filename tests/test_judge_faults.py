@@ -67,6 +67,7 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "drip": ("error", "EndpointError", "no reply within"),
     "refusal": ("error", "RefusedReplyError", "refused"),
     "filter": ("error", "RefusedReplyError", "filter"),
+    "filter-400": ("error", "RefusedReplyError", "filter"),
     "empty": ("error", UNREADABLE, "empty"),
     "null": ("error", UNREADABLE, "empty"),
     "text": ("error", UNREADABLE, "no JSON object"),

@@ -72,6 +72,7 @@ class Execution:
 
     async def run_async(self) -> Score:
         """Run the steps, asking the judge where one is asked."""
+        began = asyncio.get_running_loop().time()
         try:
             self._prepare()
             for name, step in self.scorer.steps.items():
@@ -79,7 +80,7 @@ class Execution:
                 consultation = Consultation(asker, self.repeat)
                 self.results.judge = consultation
                 try:
-                    value = await within(getattr(asker, "item_timeout", None), self._ask(step, consultation))
+                    value = await self._in_time(began, asker, self._ask(step, consultation))
                 except NotScorable as nothing:
                     value = nothing
                 except Exception as error:
@@ -91,6 +92,11 @@ class Execution:
         except _Stop:
             pass
         return self._score()
+
+    async def _in_time(self, began: float, asker: Asker | None, step: Awaitable[T]) -> T:
+        """The step's result; all steps together have as long as the judge says."""
+        seconds = getattr(asker, "item_timeout", None)
+        return await step if seconds is None else await within(began + seconds, step, seconds)
 
     async def _ask(self, step: Any, consultation: Consultation) -> Any:
         if isinstance(step, PromptStep):
@@ -170,22 +176,20 @@ def _is_awaitable(value: Any) -> bool:
     return hasattr(type(value), "__await__")
 
 
-async def within(seconds: float | None, step: Awaitable[T]) -> T:
-    """The step's result, unless it takes longer than the judge's `item_timeout`.
+async def within(deadline: float, step: Awaitable[T], seconds: float) -> T:
+    """The step's result, unless the deadline passes first, so many seconds after the start.
 
     Raises:
-        JudgeTimeoutError: It takes longer.
+        JudgeTimeoutError: It passes.
     """
-    if seconds is None:
-        return await step
-    deadline = asyncio.timeout(seconds)
+    limit = asyncio.timeout_at(deadline)
     try:
-        async with deadline:
+        async with limit:
             return await step
     except TimeoutError:
-        if not deadline.expired():
+        if not limit.expired():
             raise
-        raise JudgeTimeoutError(f"no answer within {seconds:g} s (item_timeout)") from None
+        raise JudgeTimeoutError(f"the answers took longer than {seconds:g} s (item_timeout)") from None
 
 
 async def _awaited(value: Awaitable[T]) -> T:

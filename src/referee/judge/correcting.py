@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from referee.errors import UnreadableReplyError
+from referee.errors import JudgeError, UnreadableReplyError
 from referee.judge.exchange import Correction, Reply, Request, Transport
 from referee.judge.reading import read
+from referee.scores import JudgeUsage
 
 #: As much of an unusable reply as the model is shown again.
 _MOST_SHOWN = 4000
@@ -32,7 +33,11 @@ class Correcting:
         try:
             read(reply, request.returns)
         except UnreadableReplyError as error:
-            again = await self._transport.send(_asked_again(request, reply, str(error)))
+            try:
+                again = await self._transport.send(_asked_again(request, reply, str(error)))
+            except JudgeError as failure:
+                failure.usage = reply.usage + (failure.usage or JudgeUsage())
+                raise
             reply = msgspec.structs.replace(again, usage=reply.usage + again.usage)
             read(reply, request.returns)
         return reply

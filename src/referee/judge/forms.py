@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from referee.errors import OptionError
+
 T = TypeVar("T")
 
 #: The longest string that a grammar lets a model write, so that it can't fill its limit with one of them.
@@ -129,7 +131,10 @@ def _json_schema(returns: Any, strict: bool) -> dict[str, Any] | None:
     kind = answer_type(returns)
     if kind is None:
         return None
-    schema = msgspec.json.schema(kind)
+    try:
+        schema = msgspec.json.schema(kind)
+    except (TypeError, NameError) as error:
+        raise OptionError(f"a judge can't be asked for {returns!r}: {error}") from None
     definitions = schema.pop("$defs", {})
     root = definitions.pop(schema.pop("$ref").rpartition("/")[2]) if "$ref" in schema else schema
     for name, ids in getattr(kind, "__asked__", {}).items():
@@ -167,7 +172,8 @@ def _endpoint_form(node: Any, strict: bool) -> Any:
         if key not in ("title", "default") and (strict or key not in _LIMITS)
     }
     if "enum" in kept:
-        kept.setdefault("type", "string")
+        if all(isinstance(word, str) for word in kept["enum"]):
+            kept.setdefault("type", "string")
     elif kept.get("type") == "string" and strict:
         kept.setdefault("maxLength", MAX_STRING)
     if "properties" in kept:
@@ -208,7 +214,7 @@ def _sketch(node: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "anyOf" in node:
         return " or ".join(_sketch(option, definitions) for option in node["anyOf"])
     if "enum" in node:
-        return " or ".join(f'"{word}"' for word in node["enum"])
+        return " or ".join(msgspec.json.encode(word).decode() for word in node["enum"])
     if "properties" in node:
         fields = (f'"{name}": {_sketch(item, definitions)}' for name, item in node["properties"].items())
         return f"{{{', '.join(fields)}}}"

@@ -42,7 +42,7 @@ class Judge:
             refuse it.
         max_tokens: The longest reply; `None` leaves it to the endpoint.
         timeout: Seconds for one attempt.
-        item_timeout: Seconds for one step of a scorer on one run, all its questions and retries included; `None` sets none.
+        item_timeout: Seconds for one scorer on one run, all its questions and retries included; `None` sets no limit.
         retries: How often a request is sent again after an error that may pass.
         limits: Requests at once and a minute. Give one `Limits` to several judges to share it.
         cache: A file, or a `Cache`, that keeps replies.

@@ -29,6 +29,8 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523,
 _REFUSED = frozenset({400, 404, 422, 501})
 #: A 429 with one of these words will not pass by waiting.
 _QUOTA = ("insufficient_quota", "exceeded your current quota", "billing", "credit balance", "payment")
+#: The code of a prompt that a content filter did not let through.
+_FILTERED = '"content_filter"'
 _MOST_LESSONS = 6
 _MOST_BYTES = 16 * 1024 * 1024
 _MOST_SHOWN = 300
@@ -82,6 +84,7 @@ class OpenAIClient:
         self._price = price
         self._extra = dict(extra_body or {})
         self._url = endpoint.url
+        self._secrets = endpoint.secrets
         self._headers = {"Content-Type": "application/json"}
         if endpoint.authorization:
             self._headers["Authorization"] = endpoint.authorization
@@ -154,7 +157,9 @@ class OpenAIClient:
             raise self._error(
                 f"{self._endpoint.host} broke the connection ({type(error).__name__})", passing=True
             ) from None
-        text = redacted(received.decode("utf-8", "replace"), self._endpoint.secrets)
+        text = redacted(received.decode("utf-8", "replace"), self._secrets)
+        if status == 400 and _FILTERED in text:
+            return Reply(text=text, finish="filter")
         if status != 200:
             raise self._refusal(status, headers, text)
         return self._reply(text)
@@ -210,7 +215,7 @@ class OpenAIClient:
         )
 
     def _error(self, message: str, **details: Any) -> EndpointError:
-        return EndpointError(f"{self._endpoint.model}: {redacted(message, self._endpoint.secrets)}", **details)
+        return EndpointError(f"{self._endpoint.model}: {redacted(message, self._secrets)}", **details)
 
 
 async def _session() -> AsyncGenerator[ClientSession]:

@@ -121,7 +121,7 @@ def _forgiven(value: Any, schema: dict[str, Any], definitions: dict[str, Any]) -
         return _forgiven(value, definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if isinstance(value, str) and "enum" in schema:
         folded = value.strip().casefold()
-        return next((word for word in schema["enum"] if word.casefold() == folded), value)
+        return next((word for word in schema["enum"] if str(word).casefold() == folded), value)
     if isinstance(value, list) and "items" in schema:
         return [_forgiven(item, schema["items"], definitions) for item in value]
     if isinstance(value, dict) and "properties" in schema:
