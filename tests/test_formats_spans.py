@@ -435,3 +435,17 @@ def test_file_of_another_format_is_an_error(format: str) -> None:
         read(need_traces() / "otel/otel_genai_convention_spans.json", format=format)
     with pytest.raises(ReadError, match="holds no spans"):
         read(need_traces() / "inspect_adk/flow_complex_spark__sample.session.json", format="otel")
+
+
+def test_spans_on_one_line_of_a_document(tmp_path: Path) -> None:
+    spans = json.loads((FRAMEWORKS / "pydantic_ai_openai_otel_spans_v6.json").read_text(encoding="utf-8"))
+    path = tmp_path / "spans.json"
+    path.write_text(json.dumps(spans), encoding="utf-8")
+    assert read(path) == read(FRAMEWORKS / "pydantic_ai_openai_otel_spans_v6.json")
+    traces = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted(FRAMEWORKS.glob("*agents*trace_export.json"))
+    ]
+    path.write_text(
+        "".join(json.dumps([*trace["traces"], *trace["spans"]]) + "\n" for trace in traces), encoding="utf-8"
+    )
+    assert len(read(path)) == 3

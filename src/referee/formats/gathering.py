@@ -64,4 +64,7 @@ class Gathering:
         while self._kept:
             place = next(iter(self._kept))
             chosen, packed = self._kept.pop(place)
-            yield chosen, place[1], [parse_json(piece) for piece in packed]
+            parsed = (parse_json(piece) for piece in packed)
+            # A line may be a list of pieces.
+            listed = (piece if isinstance(piece, list) else [piece] for piece in parsed)
+            yield chosen, place[1], [piece for pieces in listed for piece in pieces]

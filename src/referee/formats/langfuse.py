@@ -99,7 +99,7 @@ def _trace_spans(record: dict[str, Any], reader: MessageReader) -> list[Span]:
     top.asked = top.asked or worded(unwrapped(trace.get("input")), "user")
     top.answered = top.answered or worded(unwrapped(trace.get("output")), "assistant")
     top.thread_id = text(trace, "sessionId") or top.thread_id
-    top.metadata = {**top.metadata, **_trace_metadata(trace)}
+    top.metadata = {**(top.metadata or {}), **_trace_metadata(trace)}
     return spans
 
 

@@ -98,7 +98,7 @@ def _are_named(record: dict[str, Any]) -> bool:
     return bool(record) and all(map(_is_bare, record.values()))
 
 
-def read_traces(record: Any, counts: Counts) -> Iterator[list[SpanRecord]]:
+def read_traces(record: Any, counts: Counts) -> Iterator[Iterator[SpanRecord]]:
     """The spans of a record, trace by trace, in the order in which the traces first show up.
 
     Args:
@@ -115,7 +115,16 @@ def read_traces(record: Any, counts: Counts) -> Iterator[list[SpanRecord]]:
             traces.setdefault(trace_id, []).append(raw)
     while traces:
         trace_id = next(iter(traces))
-        yield [_read(raw, trace_id, number) for number, raw in enumerate(traces.pop(trace_id))]
+        yield _read_all(traces.pop(trace_id), trace_id)
+
+
+def _read_all(raws: list[dict[str, Any]], trace_id: str) -> Iterator[SpanRecord]:
+    """The spans of a trace; what they are read from is let go on the way."""
+    raws.reverse()
+    number = 0
+    while raws:
+        yield _read(raws.pop(), trace_id, number)
+        number += 1
 
 
 def pieces(record: Any) -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from referee.jsonvalue import digest
@@ -101,8 +101,8 @@ class Talk:
 
     def hear(
         self,
-        asked: list[Message],
-        answered: list[Message],
+        asked: Sequence[Message],
+        answered: Sequence[Message],
         *,
         time: float = 0,
         speaker: str | None = None,

@@ -6,7 +6,7 @@ the spans of one trace into their tree, in whatever order they come, and finds o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
@@ -57,8 +57,8 @@ class Span(msgspec.Struct, kw_only=True, gc=False):
     error: str | None = None
     actor: str | None = None
     tool: ToolCall | None = None
-    asked: list[Message] = []
-    answered: list[Message] = []
+    asked: Sequence[Message] = ()
+    answered: Sequence[Message] = ()
     model: str | None = None
     usage: Usage | None = None
     cost: float | None = None
@@ -66,7 +66,7 @@ class Span(msgspec.Struct, kw_only=True, gc=False):
     step_type: str | None = None
     thread_id: str | None = None
     source: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] | None = None
 
     @property
     def duration_ms(self) -> float | None:
@@ -97,7 +97,7 @@ class Node:
     def __init__(self, span: Span) -> None:
         self.span = span
         self.parent: Node | None = None
-        self.children: list[Node] = []
+        self.children: Sequence[Node] = ()
         self.start = span.started
         self.order = 0
         self.scope: Node | None = None
@@ -131,19 +131,22 @@ def grow(spans: Iterable[Span], counts: Counts) -> list[Node]:
         else:
             nodes[span.id] = Node(span)
     tops = []
+    children: dict[str, list[Node]] = {}
     for node in nodes.values():
         parent = nodes.get(node.span.parent_id or "")
         if parent is None or parent is node:
             tops.append(node)
         else:
             node.parent = parent
-            parent.children.append(node)
+            children.setdefault(parent.span.id, []).append(node)
+    for span_id, found in children.items():
+        nodes[span_id].children = _by_start(found)
     ordered = _walked(tops)
     if len(ordered) < len(nodes):
         seen = {id(node) for node in ordered}
         for node in nodes.values():
             if id(node) not in seen and node.parent is not None:  # one of a ring of parents
-                node.parent.children.remove(node)
+                node.parent.children = [child for child in node.parent.children if child is not node]
                 node.parent = None
                 more = _walked([node])
                 seen.update(map(id, more))
@@ -152,7 +155,7 @@ def grow(spans: Iterable[Span], counts: Counts) -> list[Node]:
         node.order = order
     _find_actors(ordered)
     for node in ordered:
-        node.children = []  # the tree goes by parents from here; without rings it is freed at once
+        node.children = ()  # the tree goes by parents from here; without rings it is freed at once
     return ordered
 
 
@@ -165,7 +168,6 @@ def _walked(tops: list[Node]) -> list[Node]:
         if node.start is None and node.parent is not None:
             node.start = node.parent.start
         ordered.append(node)
-        node.children = _by_start(node.children)
         waiting += node.children[::-1]
     return ordered
 
