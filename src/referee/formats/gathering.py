@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -12,6 +12,10 @@ from referee.formats import Format
 from referee.formats.json_text import parse_json
 
 _encode = msgspec.json.Encoder().encode
+
+
+#: Takes a record apart.
+_Pieces: TypeAlias = Callable[[Any], Iterable[tuple[str, Any]]]
 
 
 class Gathering:
@@ -25,6 +29,8 @@ class Gathering:
         self._most = most
         self._left = most
         self._last: Format | None = None
+        # The first record, as long as it is the only one: a document on one line needs no packing.
+        self._alone: tuple[Format, _Pieces, Any, bytes] | None = None
         # Formats that share their way to take records apart read each other's pieces.
         self._kept: dict[tuple[Any, str], tuple[Format, list[bytes]]] = {}
 
@@ -32,7 +38,7 @@ class Gathering:
         """The format of the record before, if it is this one's too."""
         return self._last if self._last is not None and self._last.detect(record) else None
 
-    def add(self, chosen: Format, pieces: Callable[[Any], Iterable[tuple[str, Any]]], record: Any, line: bytes) -> None:
+    def add(self, chosen: Format, pieces: _Pieces, record: Any, line: bytes) -> None:
         """Keep the pieces of a record.
 
         Args:
@@ -44,9 +50,16 @@ class Gathering:
         Raises:
             ReadError: There is more than may be kept. It is said once; then nothing is kept.
         """
+        if self._last is None:
+            self._alone = (chosen, pieces, record, line)
+        elif self._left >= 0:
+            if self._alone is not None:
+                first, self._alone = self._alone, None
+                self._keep(*first)
+            self._keep(chosen, pieces, record, line)
         self._last = chosen
-        if self._left < 0:
-            return
+
+    def _keep(self, chosen: Format, pieces: _Pieces, record: Any, line: bytes) -> None:
         found = list(pieces(record))
         one = len({key for key, _ in found}) == 1
         for key, packed in [(found[0][0], line)] if one else [(key, _encode(piece)) for key, piece in found]:
@@ -59,8 +72,16 @@ class Gathering:
                 )
             self._kept.setdefault((pieces, key), (chosen, []))[1].append(packed)
 
-    def whole(self) -> Iterator[tuple[Format, str, list[Any]]]:
-        """What belongs together, in the order in which it first showed up; each is forgotten when it is given."""
+    def whole(self) -> Iterator[tuple[Format, str, Any]]:
+        """What belongs together, in the order in which it first showed up; each is forgotten when it is given.
+
+        Returns:
+            The format, the id of what the pieces belong to, and the pieces; of a record that is alone the record.
+        """
+        if self._alone is not None:
+            chosen, _, record, _ = self._alone
+            self._alone = None
+            yield chosen, "", record
         while self._kept:
             place = next(iter(self._kept))
             chosen, packed = self._kept.pop(place)

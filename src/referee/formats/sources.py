@@ -187,12 +187,14 @@ class RunReader:
         if _is_utf16(first):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
-        if _plain_name(source).endswith(_LINE_SUFFIXES) or (lines.complete and _is_json_record(first)):
-            yield from self._lines(lines, first, source)
+        by_name = _plain_name(source).endswith(_LINE_SUFFIXES)
+        record = None if by_name or not lines.complete else _json_record(first)
+        if by_name or record is not None:
+            yield from self._lines(lines, first, source, record)
         else:
             yield from self._document(lines, first, source)
 
-    def _lines(self, lines: Lines, first: bytes, source: str) -> Iterator[Decoded]:
+    def _lines(self, lines: Lines, first: bytes, source: str, parsed: Any = None) -> Iterator[Decoded]:
         line: bytes | None = first
         decode_line: Any = None
         gathering = Gathering(MAX_DOCUMENT_BYTES)
@@ -210,7 +212,8 @@ class RunReader:
                 if decode_line is not None:
                     decoded = decode_line(line, self._turns)
                 if decoded is None:
-                    record, chosen = self._recognised(line, source, lines.number, gathering)
+                    record, chosen = self._recognised(line, source, lines.number, gathering, parsed)
+                    parsed = None
                     decode_line = getattr(chosen, "decode_line", None)
                     if chosen is not None:
                         decoded = self._decode(record, source, lines.number, chosen)
@@ -224,10 +227,12 @@ class RunReader:
             if decoded is not None:
                 yield decoded
 
-    def _recognised(self, line: bytes, source: str, number: int, gathering: Gathering) -> tuple[Any, Format | None]:
+    def _recognised(
+        self, line: bytes, source: str, number: int, gathering: Gathering, parsed: Any
+    ) -> tuple[Any, Format | None]:
         """A line's record and its format; `_TAKEN` when it can't be read, or waits for the rest of its trace."""
         try:
-            record = parse_json(line)
+            record = parse_json(line) if parsed is None else parsed
             chosen = self._format or gathering.reader_of(record) or detect_format(record, self._likely)
             self._likely = chosen
             pieces = getattr(chosen, "pieces", None)
@@ -255,7 +260,7 @@ class RunReader:
         except ReadError as error:
             # Not one document after all: perhaps lines of which the first is damaged.
             later = content.split(b"\n", 21)[1:21]
-            if any(line.strip() and _is_json_record(line) for line in later):
+            if any(line.strip() and _json_record(line) is not None for line in later):
                 again = Lines(io.BytesIO(content), self._max_line_bytes)
                 start = again.next_with_content()
                 assert start is not None
@@ -352,11 +357,13 @@ def _is_utf16(start: bytes) -> bool:
     return start.startswith(_UTF16) or b"\0" in start[:2]
 
 
-def _is_json_record(line: bytes) -> bool:
+def _json_record(line: bytes) -> Any:
+    """The object or list that a line is; `None` for any other line."""
     try:
-        return isinstance(parse_json(line), (dict, list))
+        record = parse_json(line)
     except ReadError:
-        return False
+        return None
+    return record if isinstance(record, (dict, list)) else None
 
 
 def _unknown(record: Any) -> ReadError:
