@@ -324,6 +324,8 @@ def test_the_token_opens_the_studio(browser: Any, store: Store) -> None:
         with Watched(browser, base) as watched:
             page = watched.open("/")
             assert page.url.endswith("/login")
+            page.evaluate(pytest.importorskip("axe_playwright_python.base").AXE_SCRIPT)
+            assert page.evaluate("axe.run()")["violations"] == []
             page.get_by_label("token").fill(token)
             page.get_by_role("button", name="Open the Studio").click()
             page.wait_for_url(f"{base}/")

@@ -1,0 +1,147 @@
+"""The Studio's pages over a store with a million scores: how long each takes, and how much goes over the wire.
+
+Run `python -m benchmarks.studio`; `--store FILE` keeps the store for the next time. The store is that of
+`benchmarks.store`: five experiments of 10,000 items and ten scorers, and as much live traffic. Each page is asked for
+over a socket from the server in a process of its own, compressed, each time with other values; the time is the median.
+Prints also how long it takes from the start of the command to the first page. Fails when a bar does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.store import SCORERS, fill
+from referee.storage.filters import ScoreFilter
+from referee.storage.store import Store
+from referee.studio.query import address
+
+SLOWEST_MS, MOST_BYTES, SLOWEST_START_S = 150, 150_000, 1.0
+
+
+def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
+    """Every page, with values drawn anew at each call."""
+    last = store.scores.count().count
+
+    def experiment() -> str:
+        return f"experiment-{chance.randrange(1, 5)}"
+
+    def scorer() -> str:
+        return chance.choice(SCORERS)
+
+    def number() -> int:
+        return chance.randint(1, last)
+
+    def grid(**more: object) -> str:
+        return address("/experiment", {"key": experiment(), "baseline": "experiment-0", **more})
+
+    def compared(**more: object) -> str:
+        return address("/compare", {"first": "experiment-0", "second": experiment(), "scorer": scorer(), **more})
+
+    def opened() -> str:
+        item = f"item-{chance.randrange(10_000):06d}"
+        found = [
+            store.scores.page(ScoreFilter(experiment=f"experiment-{place}", item=item, scorer=SCORERS[0]), limit=1)
+            for place in (0, 1)
+        ]
+        sides = {"first_score": found[0].rows[0].number, "second_score": found[1].rows[0].number}
+        return address(
+            "/compare", {"first": "experiment-0", "second": "experiment-1", "scorer": SCORERS[0], "item": item, **sides}
+        )
+
+    return {
+        "overview": lambda: "/",
+        "experiment": grid,
+        "experiment, sorted": lambda: grid(sort=scorer()),
+        "experiment, failed": lambda: grid(outcome="failed"),
+        "experiment, errors of a scorer": lambda: grid(outcome="error", scorer=scorer()),
+        "experiment, a score opened": lambda: grid(score=number()),
+        "scores": lambda: "/scores",
+        "scores of a scorer": lambda: address("/scores", {"scorer": scorer()}),
+        "scores, lowest first": lambda: address("/scores", {"scorer": scorer(), "order": "lowest"}),
+        "scores, a range of values": lambda: address("/scores", {"scorer": scorer(), "at_least": 0.3, "below": 0.47}),
+        "scores, a tag": lambda: address("/scores", {"tag": "long"}),
+        "scores, a deep link": lambda: address("/scores", {"score": number()}),
+        "score": lambda: address("/score", {"number": number()}),
+        "compare": compared,
+        "compare, the worse ones": lambda: compared(change="worse"),
+        "compare, an item opened": opened,
+    }
+
+
+class Server:
+    """`referee studio` in a process of its own."""
+
+    def __init__(self, path: str) -> None:
+        started = time.perf_counter()
+        command = [sys.executable, "-c", "from referee.cli import main; main()", "studio", path, "--port", "0"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline().rstrip().rstrip("/").rpartition(":")[2])
+        self.get("/")
+        self.start_seconds = time.perf_counter() - started
+
+    def get(self, link: str) -> tuple[float, float, int]:
+        """Milliseconds on the clock and of the server's processor, and bytes on the wire."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        busy = self._busy_ms()
+        started = time.perf_counter()
+        connection.request("GET", link, headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        size = len(answer.read())
+        took = (time.perf_counter() - started) * 1000
+        connection.close()
+        assert answer.status == 200, (link, answer.status)
+        return took, self._busy_ms() - busy, size
+
+    def _busy_ms(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Measure every page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scores", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--store", help="a file; made when it is missing")
+    given = parser.parse_args()
+    good = True
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="referee-studio-"))
+        path = given.store or f"{folder}/scores.db"
+        is_new = not Path(path).exists()
+        store = stack.enter_context(Store(path))
+        if is_new:
+            fill(store, given.scores)
+        Server(path).process.kill()  # so that the files are in the system's memory
+        server = Server(path)
+        stack.callback(server.process.kill)
+        print(f"{store.scores.count().count:,} scores; start to first page {server.start_seconds:.2f} s")
+        good &= server.start_seconds < SLOWEST_START_S
+        print("\n| page | median ms | processor ms | bytes |\n|---|---|---|---|")
+        for title, link in pages(store, random.Random(1)).items():
+            server.get(link())
+            asked = [server.get(link()) for _ in range(given.repeats)]
+            median, busy = (statistics.median(answer[place] for answer in asked) for place in (0, 1))
+            size = max(answer[2] for answer in asked)
+            holds = median < SLOWEST_MS and size < MOST_BYTES
+            good &= holds
+            print(
+                f"| {title} | {median:.0f} | {busy:.0f} | {size:,} |{'' if holds else ' **over the bar**'}", flush=True
+            )
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
