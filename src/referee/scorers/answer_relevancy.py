@@ -43,6 +43,13 @@ no: it is about something else.
 """,
     ("yes", "unsure", "no"),
     "statements",
+    alone="""\
+Does the statement help to answer the question? Do not judge whether it is true.
+yes: it answers the question or a part of it, or gives a detail that the question needs.
+no: it is about something else.
+{question}
+{statements}
+""",
 )
 
 

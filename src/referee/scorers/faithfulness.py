@@ -45,6 +45,13 @@ unsure: the context does not say.
 """,
     ("yes", "no", "unsure"),
     "claims",
+    alone="""\
+Does the context support the claim? Use the context alone, not what you know.
+yes: the context says it, or it follows from the context.
+no: the context says otherwise, or does not say.
+{context}
+{claims}
+""",
 )
 
 

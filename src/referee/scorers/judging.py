@@ -42,7 +42,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
         id: The short id under which it was asked about.
         reason: Why; empty for a verdict read from log-probabilities.
         verdict: One of the words of the question.
-        confidence: The probability of the question's first word (of yes), where verdicts are read from log-probabilities.
+        confidence: Where verdicts are read from log-probabilities: the probability of the question's first word (of yes);
+            of a question for one verdict alone, the probability of the word that was chosen.
     """
 
     id: str
@@ -58,6 +59,8 @@ class VerdictQuestion:
         template: What is asked, with `{name}` for each material. It says what each word means.
         words: The words a verdict can be. The first counts towards the score.
         listing: The name of the material that is the list.
+        alone: What is asked of one entry alone, for verdicts of one word, where `unsure` is left out: small models hide
+            in it, and the probability says it better. `None` takes the template.
 
     Example:
         >>> question = VerdictQuestion("Is each claim true? yes: it is. no: it is not.\\n{claims}", ("yes", "no"), "claims")
@@ -65,10 +68,12 @@ class VerdictQuestion:
         ('yes', 'no')
     """
 
-    def __init__(self, template: str, words: Sequence[str], listing: str) -> None:
+    def __init__(self, template: str, words: Sequence[str], listing: str, *, alone: str | None = None) -> None:
         self.template = template
         self.words = tuple(words)
         self.listing = listing
+        self.alone = alone or template
+        self._choice = one_of(*(word for word in self.words if word != "unsure"))
         entry: Any = msgspec.defstruct(
             "Entry", [("id", str), ("reason", str), ("verdict", Literal[self.words])], frozen=True
         )
@@ -104,14 +109,14 @@ class VerdictQuestion:
         self, judge: Consultation, entries: Listing, place: int, material: Mapping[str, str | Listing]
     ) -> Verdict:
         only = entries.only(place)
-        choice = await judge.ask(Prompt(self.template, **material, **{self.listing: only}), one_of(*self.words))
+        choice = await judge.ask(Prompt(self.alone, **material, **{self.listing: only}), self._choice)
         return Verdict(only.ids[0], "", choice.word, choice.probabilities[self.words[0]])
 
 
 async def ask_verdict(
     judge: Consultation, prompt: Prompt, words: Sequence[str], *, mode: VerdictMode = "json"
 ) -> Verdict:
-    """Ask for one verdict on the whole material. It has no id.
+    """Ask for one verdict on the whole material. It has no id; its confidence is that of the chosen word.
 
     Args:
         judge: The step's judge.
@@ -279,7 +284,11 @@ def judged(
         questions: The templates of its questions.
         repeats: How often a run is scored.
     """
-    texts = [question if isinstance(question, str) else question.template for question in questions]
+    texts = [
+        text
+        for question in questions
+        for text in ([question] if isinstance(question, str) else dict.fromkeys((question.template, question.alone)))
+    ]
     # A judge that is an object can't be written down; a model's name can.
     model = scorer.judge if isinstance(scorer.judge, str) else None
     named = scorer.as_kind(kind, {**options, "model": model}, prompts=[RULES, *texts])
