@@ -2,7 +2,7 @@
 
 Run `python -m benchmarks.readers [RUNS]`. The seeded workload (about 6 KB a run) is written in each format as JSON
 Lines, and read with `read_runs` from bytes to runs: splitting lines, detecting the format, joining results to calls,
-ids and all. Each figure is the best of nine in processor time of one thread; the ratio is what counts. The limit is 4
+ids and all. Each figure is the best of thirty in processor time of one thread; the ratio is what counts. The limit is 4
 for OpenAI, Anthropic and Mastra, and 12 for the others. A record that has a place for an id has one, as the workload's
 have; where it has none (the lists), the hash of the content is made and is in the figure.
 """
@@ -23,7 +23,7 @@ from referee import read_runs
 
 FAST = ("openai_chat", "anthropic", "mastra")
 LIMITS = {True: 4.0, False: 12.0}
-ROUNDS = 9
+ROUNDS = 30
 
 
 def best(*measured: Callable[[], Any]) -> list[float]:
@@ -227,4 +227,4 @@ def main(runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))

@@ -515,3 +515,78 @@ def test_the_command_writes_what_can_be_written(written: str, tmp_path: Path) ->
 def test_a_format_that_is_only_read_can_t_be_written() -> None:
     with pytest.raises(OptionError, match="'gemini' can't be written; these can: referee, openai_chat, mastra"):
         get_writer("gemini")
+
+
+# The fast way of whole lines
+
+
+def lines_of_files() -> list[tuple[str, bytes]]:
+    found = [(name, json.dumps(record).encode()) for name, record in SAME.values()]
+    found.append(("openai_chat", json.dumps({"messages": SAME["openai chat"][1]}).encode()))
+    for path in sorted(CONFORMANCE.glob("*.jsonl")):
+        cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        found += [("mastra", json.dumps(case["run"]).encode()) for case in cases if "run" in case]
+    return found
+
+
+def assert_the_same(name: str, line: bytes) -> bool:
+    """A line read the fast way gives what reading it in full gives, or is left to that; says which."""
+    chosen: Any = get_format(name)
+    for turns in ("all", "last", "split"):
+        fast = chosen.decode_line(line, turns) if hasattr(chosen, "decode_line") else None
+        if fast is None:
+            return False
+        whole = chosen.decode(json.loads(line), turns)
+        assert fast.runs == whole.runs
+        assert fast.counts == whole.counts
+    return True
+
+
+def test_lines_read_the_fast_way_are_what_they_are_in_full() -> None:
+    fast = [name for name, line in lines_of_files() if assert_the_same(name, line)]
+    assert {"mastra", "anthropic", "openai_chat"} <= set(fast)
+
+
+@given(MASTRA_RUNS)
+def test_mastra_lines_are_read_alike(run: Run) -> None:
+    assert_the_same("mastra", get_format("mastra").encode(run))  # type: ignore[attr-defined]
+
+
+@given(chat_talks())
+def test_chat_lines_are_read_alike(run: Run) -> None:
+    assert_the_same("openai_chat", get_format("openai_chat").encode(run))  # type: ignore[attr-defined]
+
+
+BLOCKS = st.one_of(
+    st.builds(lambda words: {"type": "text", "text": words}, TEXTS),
+    st.builds(lambda words: {"type": "thinking", "thinking": words, "signature": "s"}, TEXTS),
+    st.builds(
+        lambda known, args: {"type": "tool_use", "id": known, "name": "sky", "input": args},
+        st.sampled_from("abc"),
+        ARGS,
+    ),
+    st.builds(
+        lambda known, content, failed: {
+            "type": "tool_result",
+            "tool_use_id": known,
+            "content": content,
+            **({"is_error": True} if failed else {}),
+        },
+        st.sampled_from("abc"),
+        st.none() | TEXTS | st.just('{"n": 1}') | st.just([{"type": "text", "text": "two"}]),
+        st.booleans(),
+    ),
+)
+ANTHROPIC = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant"]), "content": TEXTS | st.lists(BLOCKS, max_size=3)}
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(ANTHROPIC, st.none() | TEXTS)
+def test_anthropic_lines_are_read_alike(messages: list[Any], system: str | None) -> None:
+    record: Any = messages if system is None else {"system": system, "max_tokens": 9, "messages": messages}
+    assert_the_same("anthropic", json.dumps(record).encode())

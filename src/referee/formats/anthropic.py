@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from referee.formats.anthropic_lines import decode_line
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.exchange import address, is_exchange, no_answer, streamed
@@ -16,6 +17,8 @@ from referee.formats.record import run_fields
 from referee.formats.streams import events, is_stream, stream_of
 from referee.messages import CallState, File, Opaque, Part, Reasoning, Role, Text, ToolCall
 from referee.runs import Usage
+
+__all__ = ["NAME", "TITLE", "decode", "decode_line", "detect"]
 
 NAME = "anthropic"
 TITLE = "Anthropic Messages API"

@@ -13,11 +13,14 @@ from referee.formats.ai_sdk_parts import message_parts
 from referee.formats.conversation import Conversation
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.fields import mapping, number, objects, role_of, text, type_name
+from referee.formats.mastra_lines import decode_line
 from referee.formats.record import run_fields
 from referee.items import snake_case
 from referee.messages import File, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult
 from referee.runs import Run
 from referee.trajectory import Step, Trajectory
+
+__all__ = ["NAME", "TITLE", "decode", "decode_line", "detect", "encode"]
 
 NAME = "mastra"
 TITLE = "Mastra and AI SDK messages"

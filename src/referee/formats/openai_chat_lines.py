@@ -84,7 +84,7 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
     fields: dict[str, Any] = {}
     if record.id is not None:
         fields["id"] = record.id
-    if record.model is not None:
+    if record.model:
         fields["model"] = record.model
     if record.ground_truth is not None:
         fields["ground_truth"] = record.ground_truth
