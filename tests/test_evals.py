@@ -7,11 +7,26 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
-from referee import Item, Message, OptionError, Run, Step, Text, Trajectory, Turn, checks, create_scorer, to_run
+from referee import (
+    Item,
+    Message,
+    OptionError,
+    PromptStep,
+    Run,
+    Step,
+    Text,
+    Trajectory,
+    Turn,
+    checks,
+    create_scorer,
+    to_run,
+)
 from referee.evaluate import Hooks, RecordedRuns, Report, SideBySide, ToolMocks, run_evals, run_evals_sync
 from referee.results import ItemResult
+from referee.scores import JudgeUsage
 from referee.testing import create_agent_test_run, create_test_message, create_tool_invocation
 
 SUNNY = checks.includes("sunny")
@@ -699,3 +714,31 @@ def test_figures_of_agent_and_tags() -> None:
     assert report.tags == {"good": {"check-includes": 1.0}, "all": {"check-includes": 0.5}}
     assert (report.agent.runs, report.agent.cost, report.agent.tokens) == (2, (0.5, 1), (7, 1))
     assert report.judge is None
+
+
+class Opinion(msgspec.Struct):
+    value: float
+
+
+class Answering:
+    """A judge that gives one answer and says what it cost."""
+
+    fingerprint = "answering"
+
+    async def ask(self, prompt: str, returns: Any) -> Any:
+        return (await self.consult(prompt, returns))[0]
+
+    async def consult(self, prompt: str, returns: Any) -> Any:
+        return returns(0.75), JudgeUsage(model="m", calls=1, attempts=1, input_tokens=10, output_tokens=5, cost=0.01)
+
+
+def test_the_evaluations_judge_is_asked_and_counted() -> None:
+    step = PromptStep(lambda run, results: run.output_text, returns=Opinion)
+    judged = (
+        create_scorer(id="judged").analyze(step).generate_score(lambda run, results: results.analyze_step_result.value)
+    )
+    report = evaluate(scorers=[judged], model=Answering())
+    assert report.scores[judged] == 0.75
+    assert report.judge == JudgeUsage(
+        model="m", calls=2, attempts=2, input_tokens=20, output_tokens=10, cost=0.02, duration_ms=0.0
+    )

@@ -493,3 +493,10 @@ def test_an_interrupt_keeps_and_shows_what_is_done(folder: Path) -> None:
     assert process.returncode == 3
     assert "interrupted; --resume goes on" in told
     assert "incomplete: 1 results are missing" in output
+
+
+def test_a_narrow_code_page_does_not_end_a_command(folder: Path) -> None:
+    path = write(folder, SUITE)
+    words = [sys.executable, "-m", "referee", "run", str(path)]
+    done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -120,7 +120,8 @@ def _items(targets: Mapping[str, Target], data: list[Any] | None, repeats: int |
         data = list(recorded[0].items)
     items = read_data(data)
     if repeats is None:
-        return items, [max([1, *(target.repeats.get(item.id, 0) for target in recorded)]) for item in items]
+        counts = [target.repeats for target in recorded]
+        return items, [max([1, *(count.get(item.id, 0) for count in counts)]) for item in items]
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise OptionError(f"repeats must be a whole number of at least 1, not {repeats!r}")
     return items, [repeats] * len(items)

@@ -6,7 +6,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from referee.evaluate.report import Report, SideBySide
-from referee.report.problems import result_problems
+from referee.report.problems import Unmet, result_problems, unmet
 from referee.results import ItemResult
 from referee.terminal import visible
 
@@ -33,8 +33,9 @@ def _add_suite(root: Element, report: Report) -> None:
     values += [(f"mean of {name}", summary.mean) for name, summary in report.summary.items()]
     for name, value in values:
         SubElement(properties, "property", name=_text(name), value=_text("none" if value is None else str(value)))
+    asked = unmet(report)
     for result in report.results:
-        _add_case(suite, report, result)
+        _add_case(suite, report, result, asked)
     for threshold in (*report.thresholds, *report.local_thresholds):
         place = f" of {threshold.item_id}" if threshold.item_id is not None else ""
         case = _case(suite, report, f"threshold {threshold.id}{place}", 0.0)
@@ -49,9 +50,9 @@ def _case(suite: Element, report: Report, name: str, seconds: float) -> Element:
     )
 
 
-def _add_case(suite: Element, report: Report, result: ItemResult) -> None:
+def _add_case(suite: Element, report: Report, result: ItemResult, asked: Unmet) -> None:
     case = _case(suite, report, result.name, (result.duration_ms or 0.0) / 1000)
-    problems = [problem for problem in result_problems(report, result) if problem.tone == "bad"]
+    problems = [problem for problem in result_problems(report, result, asked) if problem.tone == "bad"]
     if not problems:
         if all(score.status == "not_scorable" for score in result.all_scores):
             SubElement(case, "skipped", message="nothing was scorable")

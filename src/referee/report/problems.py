@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from referee.evaluate.report import Report
 from referee.evaluate.verdict import holds
 from referee.report.document import ItemProblems, Problem, Problems
@@ -15,8 +17,9 @@ _SHOWN_TEXT = 300
 def item_problems(report: Report) -> Problems | None:
     """The items that failed, the worst first; `None` when there are none."""
     ranked = []
+    asked = unmet(report)
     for place, result in enumerate(report.results):
-        problems = result_problems(report, result)
+        problems = result_problems(report, result, asked)
         if problems:
             ranked.append((_rank(result, problems), place, ItemProblems(result.name, *_talk(result), problems)))
     if not ranked:
@@ -25,15 +28,14 @@ def item_problems(report: Report) -> Problems | None:
     return Problems(f"{len(ranked)} of {len(report.results)} results have a problem", [entry for *_, entry in ranked])
 
 
-def result_problems(report: Report, result: ItemResult) -> list[Problem]:
+def result_problems(report: Report, result: ItemResult, asked: Unmet) -> list[Problem]:
     """What is wrong with one result, the worst first."""
     if result.error is not None:
         return [Problem(f"error in {result.error.step}", f"{result.error.error_class}: {result.error.message}")]
-    failed, missed = _asked_of(report)
     found = [
         problem
         for turn, measure, score in measured(report, result)
-        if (problem := _problem(result, turn, measure, score, failed, missed)) is not None
+        if (problem := _problem(result, turn, measure, score, asked)) is not None
     ]
     return sorted(found, key=lambda problem: problem.tone != "bad")
 
@@ -50,22 +52,29 @@ def measured(report: Report, result: ItemResult) -> list[tuple[int | None, Measu
     return [*top, *own, *turns]
 
 
-def _asked_of(report: Report) -> tuple[set[tuple[str, str]], set[tuple[str, str | None]]]:
-    """The results that do not hold a gate, and the thresholds that were missed."""
-    failed = {(name, gate.id) for gate in (*report.gates, *report.local_gates) for name in gate.failed}
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """What a report's results do not meet.
+
+    Attributes:
+        gates: Name of the result and id of the gate that it does not hold.
+        thresholds: Id of the threshold that was missed, and its item where it belongs to one.
+    """
+
+    gates: set[tuple[str, str]]
+    thresholds: set[tuple[str, str | None]]
+
+
+def unmet(report: Report) -> Unmet:
+    """The gates that do not hold and the thresholds that were missed."""
     thresholds = (*report.thresholds, *report.local_thresholds)
-    missed = {(threshold.id, threshold.item_id) for threshold in thresholds if not threshold.passed}
-    return failed, missed
+    return Unmet(
+        {(name, gate.id) for gate in (*report.gates, *report.local_gates) for name in gate.failed},
+        {(threshold.id, threshold.item_id) for threshold in thresholds if not threshold.passed},
+    )
 
 
-def _problem(
-    result: ItemResult,
-    turn: int | None,
-    measure: Measure,
-    score: Score,
-    failed: set[tuple[str, str]],
-    missed: set[tuple[str, str | None]],
-) -> Problem | None:
+def _problem(result: ItemResult, turn: int | None, measure: Measure, score: Score, asked: Unmet) -> Problem | None:
     place = f"turn {turn + 1}: " if turn is not None and turn >= 0 else ""
     title = f"{place}{measure.id}"
     if score.error is not None:
@@ -73,9 +82,9 @@ def _problem(
     if holds(measure, score) is not False:
         return None
     item = None if turn is None else result.item_id
-    if measure.role == "gate" and (result.name, measure.id) in failed:
+    if measure.role == "gate" and (result.name, measure.id) in asked.gates:
         return Problem(f"{title} {score.score:g}, must be {measure.bounds}", score.reason or "")
-    if measure.role == "scorer" and (measure.id, item) in missed:
+    if measure.role == "scorer" and (measure.id, item) in asked.thresholds:
         return Problem(f"{title} {score.score:g}, threshold {measure.bounds}", score.reason or "", "warn")
     return None
 
