@@ -728,7 +728,7 @@ class Answering:
     async def ask(self, prompt: str, returns: Any) -> Any:
         return (await self.consult(prompt, returns))[0]
 
-    async def consult(self, prompt: str, returns: Any) -> Any:
+    async def consult(self, prompt: str, returns: Any, *, repeat: int = 0) -> Any:
         return returns(0.75), JudgeUsage(model="m", calls=1, attempts=1, input_tokens=10, output_tokens=5, cost=0.01)
 
 
