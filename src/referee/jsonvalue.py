@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 #: Decodes JSON text or bytes into plain Python values.
-decode = msgspec.json.decode
+decode = msgspec.json.Decoder().decode
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 
