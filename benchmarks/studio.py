@@ -32,6 +32,7 @@ SLOWEST_MS, MOST_BYTES, SLOWEST_START_S = 150, 150_000, 1.0
 def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
     """Every page, with values drawn anew at each call."""
     last = store.scores.count().count
+    items = last // 2 // 5 // len(SCORERS)
 
     def experiment() -> str:
         return f"experiment-{chance.randrange(1, 5)}"
@@ -49,7 +50,7 @@ def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
         return address("/compare", {"first": "experiment-0", "second": experiment(), "scorer": scorer(), **more})
 
     def opened() -> str:
-        item = f"item-{chance.randrange(10_000):06d}"
+        item = f"item-{chance.randrange(items):06d}"
         found = [
             store.scores.page(ScoreFilter(experiment=f"experiment-{place}", item=item, scorer=SCORERS[0]), limit=1)
             for place in (0, 1)
