@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 IN_CI = bool(os.environ.get("CI"))
+
+#: Commands and stand-ins that tests use; the search for doctests must not import them.
+collect_ignore = [str(path) for path in Path(__file__).parent.rglob("*.py") if not path.name.startswith("test_")]
 
 # No deadline: speed is measured in benchmarks, never in a test. In CI the same examples run every time.
 settings.register_profile(
