@@ -199,6 +199,7 @@ def test_names_that_point_elsewhere_are_only_names(tmp_path: Path) -> None:
         (zipped({"samples/1.json": b"[1]"}), "no object"),
         (zipped({"samples/1.json": SAMPLE}, zipfile.ZIP_BZIP2), "packed by method 12"),
     ],
+    ids=["empty", "cut", "header", "json", "utf-8", "deep", "list", "bzip2"],  # the content holds the time of day
 )
 def test_damaged_zip_files(content: bytes, problem: str) -> None:
     reader = read_runs(io.BytesIO(content), on_error="collect")
