@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 #: The newest migration.
-HEAD = "0003"
+HEAD = "0004"
 
 #: The turn of a score of the whole run.
 WHOLE_RUN = -1
@@ -113,6 +113,7 @@ runs = Table(
     Index("runs_at", "at", "id"),
     Index("runs_item", "item"),
     Index("runs_run_id", "run_id"),
+    Index("runs_digest", "digest"),
     Index("runs_thread", "thread_id"),
     Index("runs_trace", "trace_id"),
     sqlite_autoincrement=True,
@@ -234,4 +235,37 @@ dataset_pins = Table(
     Column("dataset", BigInteger, primary_key=True, autoincrement=False),
     Column("name", Text, primary_key=True),
     Column("version", Integer, nullable=False),
+)
+
+#: What a person thinks of a run, or of what a scorer judged in it. `subject` is the run's content: a label holds for the
+#: same content wherever it was scored, and for every version of the scorer.
+labels = Table(
+    "labels",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("run", BigInteger, nullable=False),
+    Column("turn", Integer, nullable=False),
+    Column("scorer", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    Column("comment", Text),
+    Column("at", BigInteger, nullable=False),
+    UniqueConstraint("subject", "turn", "scorer", "author"),
+    Index("labels_of_scorer", "scorer", "at", "id"),
+    Index("labels_of_run", "run"),
+)
+
+#: What was found of a scorer's agreement with people, for one version of it.
+calibrations = Table(
+    "calibrations",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("scorer", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("weights", Text, nullable=False),
+    Column("kappa", Float),
+    Column("pairs", Integer, nullable=False),
+    Column("report", Text, nullable=False),
+    Index("calibrations_of_scorer", "scorer", "id"),
 )

@@ -12,6 +12,8 @@ from referee.storage.database import Database
 from referee.storage.datasets import Datasets
 from referee.storage.experiment_rows import ensure_experiment
 from referee.storage.experiments import Experiments
+from referee.storage.label_rows import Label
+from referee.storage.labels import Labels
 from referee.storage.registry import Registry
 from referee.storage.scored_runs import RECORDED, Kind, ScoredRun
 from referee.storage.scores import Scores
@@ -33,6 +35,7 @@ class Store:
     Attributes:
         datasets: Data sets and their versions.
         experiments: Experiments, their figures, grids and comparisons.
+        labels: What people think, and how far scorers agree with them.
         scores: Questions about scores.
 
     Raises:
@@ -57,6 +60,7 @@ class Store:
         self._registry = Registry(self.database)
         self.datasets = Datasets(self.database)
         self.experiments = Experiments(self.database)
+        self.labels = Labels(self.database)
         self.scores = Scores(self.database)
 
     def __enter__(self) -> Store:
@@ -107,6 +111,10 @@ class Store:
                 writing = Writing(connection, belongs_to.number, belongs_to.kind, self._registry, replace=replace)
                 written += writing.write(batch)
         return written
+
+    def label(self, value: float, *, author: str, **about: Any) -> Label:
+        """Label a score or a run: `store.label(1, author="ann", score=17)`. Takes and gives what `labels.add` does."""
+        return self.labels.add(value, author=author, **about)
 
 
 def _batches(records: Iterable[ScoredRun]) -> Iterator[list[ScoredRun]]:
