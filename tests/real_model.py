@@ -48,6 +48,7 @@ def served_model(slots: int = 1) -> Iterator[str]:
         with urllib.request.urlopen(f"{address}/health", timeout=STARTING) as response:
             assert response.status == 200
         yield f"{address}/v1"
+        assert process.poll() is None, f"the model's server ended by itself: {process.returncode}"
     finally:
         stopped.cancel()
         process.terminate()
