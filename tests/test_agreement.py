@@ -32,6 +32,7 @@ def samples() -> list[Pairs]:
     return found
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("pairs", samples())
 def test_kappa_is_that_of_scikit_learn(pairs: Pairs) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
@@ -46,6 +47,7 @@ def test_kappa_is_that_of_scikit_learn(pairs: Pairs) -> None:
     assert found.observed == pytest.approx(metrics.accuracy_score(scores, labels), abs=1e-9)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("pairs", samples())
 def test_the_interval_of_kappa_is_that_of_statsmodels(pairs: Pairs) -> None:
     rater = pytest.importorskip("statsmodels.stats.inter_rater")
@@ -64,6 +66,7 @@ def test_the_interval_of_kappa_is_that_of_statsmodels(pairs: Pairs) -> None:
         assert kappa.interval.high == pytest.approx(min(1.0, expected.kappa_upp), abs=1e-9)
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("pairs", samples())
 def test_correlations_are_those_of_scipy(pairs: Pairs) -> None:
     stats = pytest.importorskip("scipy.stats")
