@@ -76,12 +76,16 @@ def main(runs: int = 1000, rounds: int = 7, dice: str = "numpy") -> None:
     loop = minimal_loop.numpy_dice() if dice == "numpy" else minimal_loop.counter_dice()
     ours, limit = referee_sums(path), minimal_loop.sums(path, loop)
     differing = [place for place, pair in enumerate(zip(ours, limit)) if abs(pair[0] - pair[1]) > 1e-6 * runs]
-    found = measure({"minimal loop": lambda: minimal_loop.sums(path, loop), "referee": lambda: referee_sums(path)}, rounds)
+    found = measure(
+        {"minimal loop": lambda: minimal_loop.sums(path, loop), "referee": lambda: referee_sums(path)}, rounds
+    )
     print(f"| {runs:,} runs, Dice with {dice} | runs / CPU second | share of the loop |\n|---|---:|---:|")
     for name, seconds in found.items():
         print(f"| {name} | {runs / seconds:,.0f} | {found['minimal loop'] / seconds:.2f} |")
     share = found["minimal loop"] / found["referee"]
-    print(f"\nbar {BAR:.0%}: {'holds' if share >= BAR else 'DOES NOT HOLD'} ({share:.0%}); checks with another sum: {differing or 'none'}\n")
+    print(
+        f"\nbar {BAR:.0%}: {'holds' if share >= BAR else 'DOES NOT HOLD'} ({share:.0%}); checks with another sum: {differing or 'none'}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from referee import Message, Run, Score, Text, ToolCall  # noqa: E402
-from referee.bounds import Bounds  # noqa: E402
-from referee.scores import JudgeUsage, StepError, Unscored  # noqa: E402
-from referee.storage.columns import ColumnKey  # noqa: E402
-from referee.storage.filters import ScoreFilter  # noqa: E402
-from referee.storage.grid import GridFilter  # noqa: E402
-from referee.storage.scored_runs import ScoredRun  # noqa: E402
-from referee.storage.store import Store  # noqa: E402
+from referee import Message, Run, Score, Text, ToolCall
+from referee.bounds import Bounds
+from referee.scores import JudgeUsage, StepError, Unscored
+from referee.storage.columns import ColumnKey
+from referee.storage.filters import ScoreFilter
+from referee.storage.grid import GridFilter
+from referee.storage.scored_runs import ScoredRun
+from referee.storage.store import Store
 
 SCORERS = [f"scorer-{letter}" for letter in "abcdefghij"]
 RATES = {"SQLite": 20_000, "PostgreSQL": 10_000}
@@ -124,7 +124,7 @@ def questions(store: Store, chance: random.Random) -> dict[str, Callable[[], Any
         return scores.page(where, order=order, from_score=start)
 
     return {
-        "first page": lambda: page(),
+        "first page": page,
         "page deep in": lambda: deep(ScoreFilter()),
         "page of the lowest": lambda: page(order="lowest"),
         "page of a scorer": lambda: page(ScoreFilter(scorer=scorer())),
@@ -154,15 +154,15 @@ def questions(store: Store, chance: random.Random) -> dict[str, Callable[[], Any
         "page of a tag": lambda: page(ScoreFilter(tag="long")),
         "page of a tag in an experiment": lambda: page(ScoreFilter(tag="long", experiment="experiment-3")),
         "one score": lambda: scores.get(chance.randint(1, last)),
-        "histogram of everything": lambda: scores.histogram(),
+        "histogram of everything": scores.histogram,
         "histogram of a scorer": lambda: scores.histogram(ScoreFilter(scorer=scorer())),
         "histogram of a filtered scorer": lambda: scores.histogram(
             ScoreFilter(scorer=scorer(), above=0.123, experiment="experiment-4")
         ),
-        "facets": lambda: scores.facets(),
+        "facets": scores.facets,
         "facets of a filter": lambda: scores.facets(ScoreFilter(scorer=scorer(), at_most=0.42)),
         "facets of a tag": lambda: scores.facets(ScoreFilter(tag="long")),
-        "experiments": lambda: store.experiments.latest(),
+        "experiments": store.experiments.latest,
         "columns of an experiment": lambda: store.experiments.columns("experiment-1"),
         "grid of an experiment": lambda: store.experiments.grid("experiment-1"),
         "grid sorted by a scorer": lambda: store.experiments.grid("experiment-1", sort=ColumnKey(scorer())),

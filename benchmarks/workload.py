@@ -25,7 +25,68 @@ ORDER = ["search_docs", "get_order"]
 STRICT_ORDER = ["search_docs", "get_order", "send_email"]
 MAX_CALLS = 4
 
-_WORDS = ["order", "customer", "refund", "invoice", "shipped", "delay", "summary", "account", "ticket", "carrier", "address", "payment", "card", "item", "damaged", "replacement", "tracking", "number", "warehouse", "agent", "policy", "window", "three", "working", "days", "confirm", "email", "please", "note", "the", "a", "of", "to", "in", "for", "with", "and", "was", "were", "is", "has", "been", "will", "should", "could", "after", "before", "during", "update", "status", "review", "approve", "reject", "escalate", "manager", "region", "price", "discount", "total", "tax"]
+_WORDS = [
+    "order",
+    "customer",
+    "refund",
+    "invoice",
+    "shipped",
+    "delay",
+    "summary",
+    "account",
+    "ticket",
+    "carrier",
+    "address",
+    "payment",
+    "card",
+    "item",
+    "damaged",
+    "replacement",
+    "tracking",
+    "number",
+    "warehouse",
+    "agent",
+    "policy",
+    "window",
+    "three",
+    "working",
+    "days",
+    "confirm",
+    "email",
+    "please",
+    "note",
+    "the",
+    "a",
+    "of",
+    "to",
+    "in",
+    "for",
+    "with",
+    "and",
+    "was",
+    "were",
+    "is",
+    "has",
+    "been",
+    "will",
+    "should",
+    "could",
+    "after",
+    "before",
+    "during",
+    "update",
+    "status",
+    "review",
+    "approve",
+    "reject",
+    "escalate",
+    "manager",
+    "region",
+    "price",
+    "discount",
+    "total",
+    "tax",
+]
 _ODD = ["café", "naïve", "Zürich", "garçon", "東京", "über"]
 _TOOLS = {
     "search_docs": 6, "get_order": 5, "send_email": 4, "lookup_user": 3,
@@ -44,7 +105,9 @@ class Workload:
         rnd = self.random
         words = rnd.choices(_WORDS, k=rnd.randint(6, 18))
         if rnd.random() < 0.15:
-            words.insert(rnd.randrange(len(words)), "".join(rnd.choices("ABCDEFGH", k=3)) + f"-{rnd.randrange(10000):04d}")
+            words.insert(
+                rnd.randrange(len(words)), "".join(rnd.choices("ABCDEFGH", k=3)) + f"-{rnd.randrange(10000):04d}"
+            )
         if rnd.random() < 0.03:
             words.insert(rnd.randrange(len(words)), rnd.choice(_ODD))
         if rnd.random() < 0.01:

@@ -115,7 +115,20 @@ def test_numbered_attributes() -> None:
             span(
                 "a",
                 name="openai.chat",
-                gen_ai__prompt__0__role="user", gen_ai__prompt__0__content='[{"type": "text", "text": "Sky?"}]', gen_ai__prompt__2__role="tool", gen_ai__prompt__2__tool_call_id="c1", gen_ai__prompt__2__content="clear", gen_ai__prompt__1__role="assistant", gen_ai__prompt__1__tool_calls__0__id="c1", gen_ai__prompt__1__tool_calls__0__name="sky", gen_ai__prompt__1__tool_calls__0__arguments='{"city": "Ghent"}', gen_ai__completion__0__role="assistant", gen_ai__completion__0__content="Clear.", gen_ai__usage__prompt_tokens=9, gen_ai__usage__completion_tokens=2, llm__request__type="chat",
+                gen_ai__prompt__0__role="user",
+                gen_ai__prompt__0__content='[{"type": "text", "text": "Sky?"}]',
+                gen_ai__prompt__2__role="tool",
+                gen_ai__prompt__2__tool_call_id="c1",
+                gen_ai__prompt__2__content="clear",
+                gen_ai__prompt__1__role="assistant",
+                gen_ai__prompt__1__tool_calls__0__id="c1",
+                gen_ai__prompt__1__tool_calls__0__name="sky",
+                gen_ai__prompt__1__tool_calls__0__arguments='{"city": "Ghent"}',
+                gen_ai__completion__0__role="assistant",
+                gen_ai__completion__0__content="Clear.",
+                gen_ai__usage__prompt_tokens=9,
+                gen_ai__usage__completion_tokens=2,
+                llm__request__type="chat",
             )
         ]
     )

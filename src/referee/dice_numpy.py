@@ -23,7 +23,9 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
     places = bytes(place.get(chr(code), len(alphabet)) for code in range(256))
     bins = (len(alphabet) << 8) + len(alphabet) + 1
     known = [index for index, (one, other) in enumerate(latin) if one in place and other in place]
-    narrow = np.array([int.from_bytes(bytes([place[latin[i][0]], place[latin[i][1]]]), sys.byteorder) for i in known], np.intp)
+    narrow = np.array(
+        [int.from_bytes(bytes([place[latin[i][0]], place[latin[i][1]]]), sys.byteorder) for i in known], np.intp
+    )
     narrow_wanted = wanted[known]
 
     def shared(text: str) -> int:

@@ -13,7 +13,6 @@ from referee.cli.options import Sources
 from referee.tally import ScorerTally, Tally
 from referee.terminal import one_line, visible
 
-
 #: How wide a table is that goes to a file or a pipe.
 FILE_WIDTH = 120
 

@@ -30,6 +30,14 @@ no: the context says it, or it follows from the context.
 """,
     ("yes", "no"),
     "statements",
+    alone="""\
+Does the context support the statement? Use the context alone, not what you know.
+yes: the context says it, or it follows from the context.
+no: the context says otherwise, or does not say it.
+{context}
+{statements}
+""",
+    opposite=True,
 )
 
 

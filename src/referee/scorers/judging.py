@@ -61,6 +61,8 @@ class VerdictQuestion:
         listing: The name of the material that is the list.
         alone: What is asked of one entry alone, for verdicts of one word, where `unsure` is left out: small models hide
             in it, and the probability says it better. `None` takes the template.
+        opposite: Whether `alone` asks for the opposite, so that yes there is no here: small models stumble over questions
+            such as "is it not in the text?".
 
     Example:
         >>> question = VerdictQuestion("Is each claim true? yes: it is. no: it is not.\\n{claims}", ("yes", "no"), "claims")
@@ -68,12 +70,23 @@ class VerdictQuestion:
         ('yes', 'no')
     """
 
-    def __init__(self, template: str, words: Sequence[str], listing: str, *, alone: str | None = None) -> None:
+    def __init__(
+        self,
+        template: str,
+        words: Sequence[str],
+        listing: str,
+        *,
+        alone: str | None = None,
+        opposite: bool = False,
+    ) -> None:
         self.template = template
         self.words = tuple(words)
         self.listing = listing
         self.alone = alone or template
-        self._choice = one_of(*(word for word in self.words if word != "unsure"))
+        chosen = [word for word in self.words if word != "unsure"]
+        self._choice = one_of(*chosen)
+        #: What each word of the single question stands for.
+        self._meaning = dict(zip(chosen, reversed(chosen) if opposite else chosen))
         entry: Any = msgspec.defstruct(
             "Entry", [("id", str), ("reason", str), ("verdict", Literal[self.words])], frozen=True
         )
@@ -110,7 +123,8 @@ class VerdictQuestion:
     ) -> Verdict:
         only = entries.only(place)
         choice = await judge.ask(Prompt(self.alone, **material, **{self.listing: only}), self._choice)
-        return Verdict(only.ids[0], "", choice.word, choice.probabilities[self.words[0]])
+        first = self._meaning[self.words[0]]
+        return Verdict(only.ids[0], "", self._meaning[choice.word], choice.probabilities[first])
 
 
 async def ask_verdict(
