@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -57,6 +58,19 @@ class Cache:
         """Keep a reply. It is there for good when this returns, also if the process is killed next."""
         with self._lock, self._open() as connection:
             connection.execute("INSERT OR REPLACE INTO reply VALUES (?, ?)", (key, msgspec.json.encode(reply)))
+
+    def forget(self, is_meant: Callable[[Reply], bool]) -> int:
+        """Remove the replies for which a function is true, and leave nothing of them in the file. Gives how many."""
+        with self._lock:
+            connection = self._open()
+            rows = connection.execute("SELECT key, reply FROM reply").fetchall()
+            meant = [(key,) for key, reply in rows if is_meant(msgspec.json.decode(reply, type=Reply))]
+            with connection:
+                connection.executemany("DELETE FROM reply WHERE key = ?", meant)
+            if meant:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(meant)
 
     def close(self) -> None:
         """Close the file. The next use opens it again."""

@@ -57,7 +57,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A transaction that may write. On SQLite it takes the write lock at once, so it never fails half-way."""
         with self._reported(), self.engine.connect() as connection:
-            writing = connection.execution_options(referee_writes=True)
+            writing = connection.execution_options(referee_transaction="write")
             with writing.begin():
                 yield writing
 
@@ -71,7 +71,10 @@ class Database:
     def outside_transaction(self) -> Iterator[Connection]:
         """A connection without a transaction, for statements such as `VACUUM`."""
         with self._reported(), self.engine.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+            if self.is_sqlite:
+                yield connection.execution_options(referee_transaction="none")
+            else:
+                yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self) -> None:
         """Give the connections back."""
@@ -193,8 +196,9 @@ def _use_wal(cursor: Any) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("referee_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    kind = connection.get_execution_options().get("referee_transaction", "read")
+    if kind != "none":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
 
 
 def _forget_after_fork(engine: Engine) -> None:

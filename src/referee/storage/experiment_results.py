@@ -21,20 +21,22 @@ from referee.storage.scored_runs import ScoredRun
 _CHUNK = 200
 
 
-class _Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+class ExtraTurn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The measures of one turn of a result, and its run."""
+
     turn: int
     measures: list[Measure]
     run: Run | None = None
 
 
-class _Extra(msgspec.Struct, frozen=True, omit_defaults=True):
+class Extra(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a result holds beside its run and its scores."""
 
     item_version: str = ""
     tags: list[str] = []
     error: StepError | None = None
     own: list[Measure] = []
-    turns: list[_Turn] = []
+    turns: list[ExtraTurn] = []
     hook_errors: list[StepError] = []
     started_at: str | None = None
     duration_ms: float | None = None
@@ -45,12 +47,12 @@ def to_scored_run(result: ItemResult, evaluation: Evaluation) -> ScoredRun:
     own = [judged.score for judged in result.own]
     measures = [*evaluation.measures, *(judged.measure for judged in result.own)]
     measures += [judged.measure for turn in result.turns for judged in turn.judged]
-    extra = _Extra(
+    extra = Extra(
         item_version=result.item_version,
         tags=result.tags,
         error=result.error,
         own=[judged.measure for judged in result.own],
-        turns=[_Turn(turn.turn, [judged.measure for judged in turn.judged], turn.run) for turn in result.turns],
+        turns=[ExtraTurn(turn.turn, [judged.measure for judged in turn.judged], turn.run) for turn in result.turns],
         hook_errors=result.hook_errors,
         started_at=result.started_at,
         duration_ms=result.duration_ms,
@@ -87,14 +89,14 @@ def read_results(connection: Connection, experiment: int, evaluation: Evaluation
         contents = _contents(connection, numbers)
         by_run = _scores(connection, numbers)
         for row in found:
-            run, extra = contents.get(row.id, (Run(), _Extra()))
+            run, extra = contents.get(row.id, (Run(), Extra()))
             yield _result(row, target, run, extra, by_run.get(row.id, []), evaluation)
 
 
-def _contents(connection: Connection, numbers: list[int]) -> dict[int, tuple[Run, _Extra]]:
+def _contents(connection: Connection, numbers: list[int]) -> dict[int, tuple[Run, Extra]]:
     query = select(run_contents).where(run_contents.c.run.in_(numbers))
     return {
-        row.run: (codec.decode(row.body, Run), codec.decode(row.extra, _Extra) if row.extra else _Extra())
+        row.run: (codec.decode(row.body, Run), codec.decode(row.extra, Extra) if row.extra else Extra())
         for row in connection.execute(query)
     }
 
@@ -116,7 +118,7 @@ def _result(
     row: Any,
     target: str,
     run: Run,
-    extra: _Extra,
+    extra: Extra,
     found: list[tuple[int, Score]],
     evaluation: Evaluation,
 ) -> ItemResult:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 #: The newest migration.
-HEAD = "0004"
+HEAD = "0005"
 
 #: The turn of a score of the whole run.
 WHOLE_RUN = -1
@@ -269,3 +269,6 @@ calibrations = Table(
     Column("report", Text, nullable=False),
     Index("calibrations_of_scorer", "scorer", "id"),
 )
+
+#: The journals that were read into the store.
+journals = Table("journals", metadata, Column("path", Text, primary_key=True))
