@@ -9,11 +9,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from referee.errors import OptionError, ReadError
 from referee.results import SCHEMA_VERSION, Evaluation, ItemResult, Record, ResultKey, decode_record, encode_record
+
+
+@runtime_checkable
+class Ledger(Protocol):
+    """Where the engine writes down what is finished: a journal, or anything else with the same three names.
+
+    Attributes:
+        evaluation: The plan of an evaluation to go on with; its id and time are taken over.
+        results: What is known of it already.
+    """
+
+    evaluation: Evaluation | None
+    results: dict[ResultKey, ItemResult]
+
+    def append(self, record: Record) -> None:
+        """Write down a plan or a result; it is safe when this returns."""
+        ...
 
 
 class Journal:

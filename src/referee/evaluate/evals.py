@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Unpack, overload
 
 import msgspec
@@ -19,7 +19,7 @@ from referee.evaluate.plan import Plan, make_plan
 from referee.evaluate.report import Report, SideBySide
 from referee.evaluate.runner import Runner, Settings
 from referee.evaluate.summary import failed
-from referee.journal import Journal
+from referee.journal import Journal, Ledger
 from referee.loops import run_coroutine
 from referee.results import ItemResult, ResultKey
 from referee.steps import Asker
@@ -45,7 +45,7 @@ async def run_evals(
     timeout: float | None = None,
     hooks: Hooks | None = None,
     on_item_complete: Callable[[ItemResult], Any] | None = None,
-    journal: str | os.PathLike[str] | None = None,
+    journal: str | os.PathLike[str] | Ledger | None = None,
     resume: Resume = False,
     fail_fast: bool = False,
     confidence: float = 0.95,
@@ -77,7 +77,7 @@ async def run_evals(
         timeout: Seconds for everything. Items that are not finished then are errors.
         hooks: Functions before and after the run and each item.
         on_item_complete: Called, sync or async, with every finished `ItemResult`.
-        journal: A file to which every finished item is written at once.
+        journal: A file to which every finished item is written at once, or another `Ledger`.
         resume: Go on with what the journal holds: `True` runs what is missing or has an error, `"failed"` also what
             did not pass. An answer that is there is not asked for again: only missing scores are taken.
         fail_fast: Start no further item once one has an error or does not pass.
@@ -124,7 +124,7 @@ async def run_evals(
     )
     if resume and journal is None:
         raise OptionError("resume needs a journal")
-    with nullcontext() if journal is None else Journal(journal, resume=bool(resume)) as opened:
+    with _opened(journal, resume) as opened:
         return await _run(plan, settings, opened, resume, side_by_side=targets is not None)
 
 
@@ -141,8 +141,14 @@ def run_evals_sync(**arguments: Any) -> Report | SideBySide:
 run_evals_sync.__signature__ = inspect.signature(run_evals)  # type: ignore[attr-defined]
 
 
+def _opened(journal: str | os.PathLike[str] | Ledger | None, resume: Resume) -> AbstractContextManager[Ledger | None]:
+    if journal is None or isinstance(journal, Ledger):
+        return nullcontext(journal)
+    return Journal(journal, resume=bool(resume))
+
+
 async def _run(
-    plan: Plan, settings: Settings, journal: Journal | None, resume: Resume, *, side_by_side: bool
+    plan: Plan, settings: Settings, journal: Ledger | None, resume: Resume, *, side_by_side: bool
 ) -> Report | SideBySide:
     plan, known = _continued(plan, journal, resume)
     await call_hook(settings.hooks.before_run, plan.evaluation)
@@ -159,7 +165,7 @@ async def _run(
     return report
 
 
-def _continued(plan: Plan, journal: Journal | None, resume: Resume) -> tuple[Plan, dict[ResultKey, ItemResult]]:
+def _continued(plan: Plan, journal: Ledger | None, resume: Resume) -> tuple[Plan, dict[ResultKey, ItemResult]]:
     """The plan under the journal's evaluation id, written to the journal, and the results that need not be run."""
     if journal is None:
         return plan, {}

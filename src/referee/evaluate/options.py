@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from referee.evaluate.hooks import Hooks
 from referee.evaluate.mocks import Unmocked
+from referee.journal import Ledger
 from referee.results import ItemResult
 from referee.steps import Asker
 
@@ -30,7 +31,7 @@ class EvalOptions(TypedDict, total=False):
     timeout: float | None
     hooks: Hooks | None
     on_item_complete: Callable[[ItemResult], Any] | None
-    journal: str | os.PathLike[str] | None
+    journal: str | os.PathLike[str] | Ledger | None
     resume: Resume
     fail_fast: bool
     confidence: float

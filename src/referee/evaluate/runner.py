@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from referee.errors import RefereeError
 from referee.evaluate.conversation import Conversation, Played
 from referee.evaluate.hooks import NO_HOOKS, Hooks, call_hook, hook_failure
 from referee.evaluate.measures import Applied
@@ -22,7 +23,7 @@ from referee.evaluate.plan import Plan, PlannedItem
 from referee.evaluate.scoring import Scoring, failed_scores
 from referee.execution import step_error
 from referee.formats import FORMATS, get_format
-from referee.journal import Journal
+from referee.journal import Ledger
 from referee.results import ItemResult, Judged, ResultKey, TurnResult
 from referee.runs import Run
 from referee.scores import Score, StepError
@@ -74,7 +75,7 @@ class Runner:
     """
 
     def __init__(
-        self, plan: Plan, settings: Settings, journal: Journal | None, known: Mapping[ResultKey, ItemResult]
+        self, plan: Plan, settings: Settings, journal: Ledger | None, known: Mapping[ResultKey, ItemResult]
     ) -> None:
         self.plan = plan
         self.settings = settings
@@ -109,7 +110,7 @@ class Runner:
             if earlier is not None and self._is_finished(job, earlier):
                 self.results.append(earlier)
                 continue
-            result = await self._run(job, earlier)
+            result = await self.run_job(job, earlier)
             await self._finish(result)
 
     def _earlier(self, job: Job) -> ItemResult | None:
@@ -145,7 +146,8 @@ class Runner:
         """The measures by where they belong: the evaluation (`None`), the item (-1), each turn."""
         return [(None, self.plan.measures), (-1, job.planned.own), *enumerate(job.planned.turns)]
 
-    async def _run(self, job: Job, earlier: ItemResult | None) -> ItemResult:
+    async def run_job(self, job: Job, earlier: ItemResult | None = None) -> ItemResult:
+        """Ask and score one item once. What an earlier run left of it is not done again."""
         started, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), perf_counter()
         deadline, time_limit = self._deadline()
         if earlier is None:
@@ -227,7 +229,7 @@ class Runner:
         if self.journal is not None:
             try:
                 self.journal.append(result)
-            except (OSError, RecursionError) as error:
+            except (OSError, RecursionError, RefereeError) as error:
                 failures.append(step_error("journal", error))
         failure = await hook_failure("on_item_complete", self.settings.on_item_complete, result)
         if failure is not None:

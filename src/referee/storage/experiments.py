@@ -116,6 +116,15 @@ class Experiments:
             connection.execute(update(experiments).where(experiments.c.id == number).values(row))
             note(connection, number, status, {"verdict": verdict})
 
+    def note(self, name: str, event: str, details: dict[str, Any]) -> None:
+        """Add to the events of an experiment.
+
+        Raises:
+            StoreError: There is no such experiment.
+        """
+        with self._database.write() as connection:
+            note(connection, find(connection, name).number, event, details)
+
     def events(self, name: str, *, after: int = 0, limit: int = 1000) -> list[ExperimentEvent]:
         """What happened to an experiment, in order.
 

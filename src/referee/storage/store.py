@@ -14,7 +14,7 @@ from referee.pipeline import Scorer
 from referee.results import Evaluation, ItemResult
 from referee.storage.database import Database
 from referee.storage.datasets import Datasets
-from referee.storage.erasure import erase_item
+from referee.storage.erasure import erase_item, remember_journal
 from referee.storage.erasure_files import erase_from_cache, erase_from_journal
 from referee.storage.experiment_results import to_scored_run
 from referee.storage.experiment_rows import ensure_experiment, key_of, note
@@ -150,6 +150,11 @@ class Store:
             written = writing.write([scored])
             note(connection, belongs_to.number, "item", about)
         return written
+
+    def remember_journal(self, path: Path) -> None:
+        """Keep in mind that a journal was read into this store, so that a purge empties it too."""
+        with self.database.write() as connection:
+            remember_journal(connection, str(path.resolve()))
 
     def label(self, value: float, *, author: str, **about: Any) -> Label:
         """Label a score or a run: `store.label(1, author="ann", score=17)`. Takes and gives what `labels.add` does."""
