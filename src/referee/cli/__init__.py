@@ -15,10 +15,15 @@ from referee.errors import RefereeError
 COMMANDS = {
     "compare": ("referee.cli.compare:compare", "Compare two evaluations of the same items."),
     "convert": ("referee.cli.convert:convert", "Turn recorded runs of any readable format into Referee's JSON Lines."),
+    "datasets": ("referee.cli.datasets:datasets", "Data sets: versions, files, pins and purges."),
+    "db": ("referee.cli.db:db", "The store itself: what it holds, whether it is sound, how it is kept small."),
+    "experiments": ("referee.cli.experiments:experiments", "Experiments: figures, reports, events, baselines."),
     "init": ("referee.cli.init:init", "Write a suite that works, to start from."),
+    "labels": ("referee.cli.labels:labels", "People's labels, and how far scorers agree with them."),
     "run": ("referee.cli.run:run", "Run a suite."),
     "score": ("referee.cli.score:score", "Score recorded runs."),
     "scorers": ("referee.cli.scorers:scorers", "List the scorers, or explain one."),
+    "scores": ("referee.cli.scores:scores", "Scores of a store under any filter: pages, histograms, trends."),
     "show": ("referee.cli.show:show", "Print one run as a readable conversation."),
     "studio": ("referee.cli.studio:studio", "Show the experiments and scores of a store in the browser."),
 }

@@ -9,6 +9,7 @@ import click
 
 from referee.cli import EXIT_FAILED
 from referee.comparison import compare as compare_reports
+from referee.evaluate import Report
 from referee.report import check_report_path, write_report
 
 
@@ -30,12 +31,29 @@ from referee.report import check_report_path, write_report
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the comparison: .md, .html or .txt. May be given again.",
 )
-def compare(first: Path, second: Path, confidence: float, outputs: tuple[Path, ...]) -> None:
-    """Compare two evaluations, item by item: journals or JSON Lines reports of `referee run`.
+@click.option(
+    "--store", envvar="REFEREE_STORE", metavar="URL", help="Where to look for experiments: a SQLite file or a URL."
+)
+@click.option(
+    "--fail-on-regression/--no-fail-on-regression",
+    default=True,
+    show_default=True,
+    help="Exit with 1 when a score got worse by more than noise.",
+)
+def compare(
+    first: Path,
+    second: Path,
+    confidence: float,
+    outputs: tuple[Path, ...],
+    store: str | None,
+    fail_on_regression: bool,
+) -> None:
+    """Compare two evaluations, item by item: journals or JSON Lines reports of `referee run`, or experiments of a store.
 
     \b
-    Example:
+    Examples:
       referee compare .referee/suite.previous.jsonl .referee/suite.jsonl
+      referee compare nightly-1 nightly-2 --store scores.db
 
     \b
     Exit codes, the first that applies:
@@ -46,11 +64,22 @@ def compare(first: Path, second: Path, confidence: float, outputs: tuple[Path, .
     from rich.console import Console
 
     reports = [check_report_path(path, (".html", ".md", ".txt")) for path in outputs]
-    found = compare_reports(first, second, confidence=confidence)
+    found = compare_reports(_report(first, store), _report(second, store), confidence=confidence)
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
     console.print(found)
     for file in reports:
         write_report(found, file)
-    sys.exit(EXIT_FAILED if found.worse else 0)
+    sys.exit(EXIT_FAILED if found.worse and fail_on_regression else 0)
+
+
+def _report(name: Path, store: str | None) -> Report | Path:
+    """What a word stands for: a file, else an experiment of the store."""
+    if store is None or name.is_file():
+        return name
+    from referee.cli.stores import opened
+    from referee.experiments import report_of
+
+    with opened(store) as kept:
+        return report_of(kept, str(name))

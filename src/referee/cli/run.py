@@ -58,6 +58,12 @@ _POLL_SECONDS = 0.5
     type=click.Path(path_type=Path, dir_okay=False),
     help=f"Where results are kept while they come in. [default: {JOURNALS}/SUITE.jsonl beside the suite]",
 )
+@click.option(
+    "--store",
+    envvar="REFEREE_STORE",
+    metavar="URL",
+    help="Keep the run in a store: a SQLite file, or a PostgreSQL URL.",
+)
 def run(
     suite: Path,
     patterns: tuple[str, ...],
@@ -70,6 +76,7 @@ def run(
     model: str | None,
     outputs: tuple[Path, ...],
     journal: Path | None,
+    store: str | None,
 ) -> None:
     """Run a suite: ask its target every item, score the answers, and say whether they pass.
 
@@ -90,6 +97,8 @@ def run(
         _watch(suite)
         return
     loaded = load_suite(suite)
+    if store:
+        _open(store)
     reports = [check_report_path(path) for path in (*loaded.reports, *outputs)]
     overrides = {"repeats": repeats, "concurrency": concurrency, "model": model}
     arguments = loaded.arguments() | {name: value for name, value in overrides.items() if value is not None}
@@ -100,6 +109,8 @@ def run(
     if not resumed:
         _put_aside(path)
     report = _evaluated(loaded, arguments, journal=path, resume=resumed, fail_fast=fail_fast)
+    if store:
+        _keep(path, store)
     _print(report)
     for file in reports:
         write_report(report, file)
@@ -124,6 +135,21 @@ def _evaluated(suite: Suite, arguments: dict[str, Any], **options: Any) -> Repor
     except KeyboardInterrupt:
         click.echo("interrupted; --resume goes on", err=True)
         return read_report(options["journal"])
+
+
+def _open(store: str) -> None:
+    """Fail now, and not after the run, when the store can't be opened."""
+    from referee.storage import Store
+
+    Store(store).close()
+
+
+def _keep(journal: Path, store: str) -> None:
+    """Read the run's journal into a store."""
+    from referee.experiments import import_journal
+
+    for key in import_journal(store, journal):
+        click.echo(f"kept as {key} in {store.rpartition('@')[2]}", err=True)
 
 
 def _matching(arguments: dict[str, Any], patterns: tuple[str, ...]) -> list[Any]:
