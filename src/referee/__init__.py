@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ReadError,
         RefereeError,
         ScoreCheckError,
+        StoreError,
     )
     from referee.evaluate import (
         CommandTarget,
@@ -71,6 +72,7 @@ _HOME = {
     "ScoreCheckError": "errors",
     "Scorer": "pipeline",
     "Step": "trajectory",
+    "StoreError": "errors",
     "Text": "messages",
     "ToolCall": "messages",
     "ToolResult": "messages",
@@ -120,6 +122,7 @@ __all__ = [
     "ScoreCheckError",
     "Scorer",
     "Step",
+    "StoreError",
     "Text",
     "ToolCall",
     "ToolResult",
