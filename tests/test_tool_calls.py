@@ -384,8 +384,8 @@ def test_missing_extra_and_moved() -> None:
         "2 of 4 expected calls matched: 1 in another place, 1 missing, 1 extra\n"
         "  > 1 call 4 a()\n"
         "      called in another place of the order\n"
-        "  = 2 call 1 b()\n"
-        "  = 3 call 2 c()\n"
+        "  = 2 call 1 b\n"
+        "  = 3 call 2 c\n"
         "  + call 3 x()\n"
         "  - 4 d()"
     )
@@ -403,7 +403,7 @@ def test_the_nearest_calls_are_set_beside_each_other() -> None:
 def test_allowed_calls_are_counted_and_not_shown() -> None:
     score = checks.tool_calls(["a", "b"]).run_sync(named("x", "a", "y"))
     assert score.reason == (
-        "1 of 2 expected calls matched: 1 missing; 2 other calls are allowed\n  = 1 call 2 a()\n  - 2 b()"
+        "1 of 2 expected calls matched: 1 missing; 2 other calls are allowed\n  = 1 call 2 a\n  - 2 b()"
     )
 
 
@@ -450,7 +450,7 @@ def test_nothing_the_agent_writes_leaves_its_place() -> None:
 def test_markdown() -> None:
     diff = checks.tool_calls(["a", "b"]).run_sync(named("a")).analyze_step_result
     assert diff.to_markdown() == (
-        "**1 of 2 expected calls matched: 1 missing**\n\n```diff\n= 1 call 1 a()\n- 2 b()\n```"
+        "**1 of 2 expected calls matched: 1 missing**\n\n```diff\n= 1 call 1 a\n- 2 b()\n```"
     )
     assert ToolCallDiff([], 0, 0, 0).to_markdown() == "**no call was expected**"
 
@@ -568,8 +568,8 @@ def test_the_diff_of_a_plan() -> None:
     score = plan.run_sync(run_with(call("b", n=2), call("x"), call("login"), call("a")))
     assert score.reason == (
         "2 of 4 expected calls matched: 1 with other arguments, 1 missing; 1 other call is allowed\n"
-        "  = 1 call 3 login()\n"
-        "  = 2 call 4 a()\n"
+        "  = 1 call 3 login\n"
+        "  = 2 call 4 a\n"
         "  ~ 3 call 1 b(n=2)\n"
         "      n: expected 1, got 2\n"
         "  - 4 c() or d()"

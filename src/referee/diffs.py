@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from referee.display import cut, json_text, printable, shown, shown_pair
+from referee.display import arguments_text, cut, printable, shown, shown_pair
 
 ArgumentChange: TypeAlias = Literal["changed", "missing", "unexpected", "forbidden"]
 CallChange: TypeAlias = Literal["matched", "changed", "moved", "missing", "extra", "left_out"]
@@ -142,7 +142,9 @@ class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def passed(self) -> bool:
         """Whether nothing is wrong."""
-        return not any(line.problem for line in self.lines)
+        if self.matched == len(self.lines):
+            return True
+        return not any([line.problem for line in self.lines])
 
     @property
     def summary(self) -> str:
@@ -152,20 +154,18 @@ class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
             >>> ToolCallDiff([CallDiff("extra", "delete", call=0, allowed=True)], 0, 0, 1).summary
             'no call was expected; 1 other call is allowed'
         """
-        if self.expected == self.matched == len(self.lines):
-            return (
-                f"{self.matched} of {self.expected} expected calls matched" if self.expected else "no call was expected"
-            )
-        counts = Counter(line.change for line in self.lines if line.problem)
-        found = ", ".join(f"{counts[change]} {words}" for change, words in _COUNTED.items() if counts[change])
-        allowed = sum(line.allowed for line in self.lines)
-        left_out = sum(line.change == "left_out" for line in self.lines)
-        return (
-            (f"{self.matched} of {self.expected} expected calls matched" if self.expected else "no call was expected")
-            + (f": {found}" if found else "")
-            + (f"; {_many(allowed, 'other call')} allowed" if allowed else "")
-            + (f"; {_many(left_out, 'failed call')} not counted" if left_out else "")
-        )
+        text = f"{self.matched} of {self.expected} expected calls matched" if self.expected else "no call was expected"
+        if self.matched == len(self.lines):
+            return text
+        counts = Counter(["allowed" if line.allowed else line.change for line in self.lines])
+        found = ", ".join([f"{counts[change]} {words}" for change, words in _COUNTED.items() if change in counts])
+        if found:
+            text += f": {found}"
+        if "allowed" in counts:
+            text += f"; {_many(counts['allowed'], 'other call')} allowed"
+        if "left_out" in counts:
+            text += f"; {_many(counts['left_out'], 'failed call')} not counted"
+        return text
 
     def to_text(self) -> str:
         """The diff for a terminal: the summary, then a line for each call.
@@ -218,13 +218,8 @@ def call_text(name: str, args: Any, most: int = 120) -> str:
         >>> call_text("book", {"seat": "4A"}), call_text("book", None), call_text("run", "ls -l")
         ('book(seat="4A")', 'book()', 'run("ls -l")')
     """
-    if args is None or args is msgspec.UNSET:
-        inside = ""
-    elif isinstance(args, dict):
-        inside = ", ".join(f"{printable(str(key))}={json_text(value)}" for key, value in args.items())
-    else:
-        inside = json_text(args)
-    return f"{cut(printable(name), 60)}({cut(inside, most)})"
+    inside = "" if args is msgspec.UNSET else cut(arguments_text(args), most)
+    return f"{cut(printable(name), 60)}({inside})"
 
 
 def _many(count: int, noun: str) -> str:
@@ -234,5 +229,7 @@ def _many(count: int, noun: str) -> str:
 def _rows_of(line: CallDiff) -> list[str]:
     place = "" if line.place is None else f"{line.place + 1} "
     where = "" if line.call is None else f"call {line.call + 1} "
+    if line.change == "matched":  # its arguments are the expected ones
+        return [f"{_MARKS[line.change]} {place}{where}{cut(printable(line.name), 60)}"]
     text = line.called_text or line.expected_text
     return [f"{_MARKS[line.change]} {place}{where}{text}", *(f"    {note}" for note in line.notes)]

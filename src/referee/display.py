@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
+from referee.jsonvalue import NOT_JSON, decode
+
 #: One encoder for all values: `json.dumps` with options makes a new one each time.
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+_encode_text = json.encoder.encode_basestring
 
 
 def quoted(text: str, most: int = 80) -> str:
@@ -69,4 +74,30 @@ def cut(text: str, most: int) -> str:
 
 def json_text(value: Any) -> str:
     """The value as JSON on one line with only printable characters."""
-    return printable(_encode(value))
+    return printable(_json(value))
+
+
+def _json(value: Any) -> str:
+    if type(value) is str:
+        return _encode_text(value)
+    try:
+        text = msgspec.json.encode(value)
+        if decode(text) == value:  # nothing in it that is no JSON, such as NaN
+            return msgspec.json.format(text, indent=0).decode()
+    except NOT_JSON:
+        pass
+    return _encode(value)
+
+
+def arguments_text(args: Any) -> str:
+    """The arguments of a call as they stand between its brackets, on one line with only printable characters.
+
+    Example:
+        >>> arguments_text({"seat": "4A", "count": 2}), arguments_text(None), arguments_text("ls -l")
+        ('seat="4A", count=2', '', '"ls -l"')
+    """
+    if args is None:
+        return ""
+    if type(args) is not dict:
+        return json_text(args)
+    return printable(", ".join([f"{name}={_json(value)}" for name, value in args.items()]))

@@ -16,6 +16,9 @@ import msgspec
 decode = msgspec.json.Decoder().decode
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder().encode
+#: What encoding raises for a value that is no JSON.
+NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 _NESTING = (dict, list, tuple)
 
@@ -31,8 +34,34 @@ def equal(left: Any, right: Any) -> bool:
         (True, False, False)
     """
     # Python's own equality is coarser than JSON's only where a boolean meets a number, so it decides quickly
-    # that two values differ, and only equal ones are walked.
-    return bool(left == right) and _same_kinds(left, right)
+    # that two values differ. Of equal ones those with the same text have the same kinds; only the rest are walked.
+    if not left == right:
+        return False
+    if type(left) is str:
+        return True
+    try:
+        if _encode(left) == _encode(right):
+            return True
+    except NOT_JSON:
+        pass
+    return _same_kinds(left, right)
+
+
+def plain_copy(value: Any, levels: int) -> Any:
+    """A copy of a value that is pure JSON and surely not nested deeper than so many levels; else `None`.
+
+    Example:
+        >>> plain_copy({"a": [1]}, 9), plain_copy({"a": (1,)}, 9), plain_copy([[[]]], 2)
+        ({'a': [1]}, None, None)
+    """
+    try:
+        text = _encode(value)
+        if text.count(b"{") + text.count(b"[") > levels:
+            return None
+        copy = decode(text)
+    except NOT_JSON:
+        return None
+    return copy if copy == value else None
 
 
 def _same_kinds(left: Any, right: Any) -> bool:
@@ -88,6 +117,14 @@ def deeper_than(value: Any, levels: int) -> bool:
         >>> deeper_than([[1], {"a": 2}], 2), deeper_than([[1], {"a": 2}], 1), deeper_than("text", 0)
         (False, True, False)
     """
+    if isinstance(value, str):
+        return False
+    try:
+        text = _encode(value)
+        if text.count(b"{") + text.count(b"[") <= levels:
+            return False
+    except NOT_JSON:
+        pass
     level = [value] if isinstance(value, _NESTING) else []
     for _ in range(levels):
         if not level:

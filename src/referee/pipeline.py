@@ -327,8 +327,13 @@ class Scorer(Generic[P, A]):
         except Exception as error:
             return self._unusual(run, error)
         # The hot path: a check whose verdict is a number from 0 to 1.
-        if self._plain and type(verdict) is tuple and 0.0 <= verdict[0] <= 1.0:
-            return Score(run.id, self.id, verdict[0], verdict[1], self._version or self.version)
+        if self._plain:
+            if type(verdict) is tuple:
+                if 0.0 <= verdict[0] <= 1.0:
+                    return Score(run.id, self.id, verdict[0], verdict[1], self._version or self.version)
+            elif type(verdict) is Finding and 0.0 <= verdict.score <= 1.0:
+                steps = verdict.preprocess_step_result, verdict.analyze_step_result
+                return Score(run.id, self.id, verdict.score, verdict.reason, self._version or self.version, *steps)
         return self._unusual(run, verdict)
 
     def _run_steps(self, run: Run, judge: Asker | str | None) -> Score:

@@ -90,7 +90,8 @@ def tool_calls(
         if given is None and run.expected_tool_calls is None:
             return not_scorable("the run has no expected_tool_calls, and none were given")
         if in_place:
-            diff = diff_in_place(run.expected_tool_calls if entries is None else entries, run.tool_calls)
+            wished = run.expected_tool_calls if entries is None else entries
+            diff = diff_in_place(wished, run.tool_calls, extra_allowed=extra == "allow")
             if diff is not None:
                 return _finding(diff, binary)
         wanted = _slots_of(run) if slots is None else slots

@@ -27,6 +27,8 @@ Pairs: TypeAlias = list[tuple[int, int]]
 
 #: How many pairs of unmatched calls are compared to find the nearest ones; it bounds the time that a diff takes.
 _MOST_COMPARED = 10_000
+#: Up to so many pairs are compared one by one; more are looked up by keys, which cost more to make.
+_FEW_PAIRS = 64
 
 
 class Slot(msgspec.Struct, frozen=True):
@@ -62,7 +64,7 @@ class Relation:
         self.comparison = comparison
         self._rows = [0] * len(slots)
         options = [(index, option) for index, slot in enumerate(slots) for option in slot.options]
-        if comparison.plain:
+        if comparison.plain and len(options) * len(calls) > _FEW_PAIRS:
             options = self._look_up(options)
         self._compare(options)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from referee.display import shown
 from referee.errors import OptionError
-from referee.jsonvalue import deeper_than
+from referee.jsonvalue import deeper_than, plain_copy
 
 #: Arguments that are nested deeper are refused, so that comparing them can't exhaust the stack.
 MAX_DEPTH = 100
@@ -93,6 +93,9 @@ def read_expected_call(entry: Any, where: str = "expected") -> ExpectedCall:
 
 def _json_value(value: Any, where: str) -> Any:
     """The value as the arguments of a call can only be: tuples are lists, times are texts and so on."""
+    copy = plain_copy(value, MAX_DEPTH)
+    if copy is not None:
+        return copy
     if deeper_than(value, MAX_DEPTH):
         raise OptionError(f"{where} is nested deeper than {MAX_DEPTH} levels")
     try:
