@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import Connection, bindparam, select, update
 
-from referee.runs import Run, content_id
+from referee.runs import Run
 from referee.storage import codec
 from referee.storage.bulk import insert_for, insert_missing, insert_rows, take_numbers
 from referee.storage.schema import experiments, run_contents, run_tags, runs
@@ -41,6 +42,7 @@ class _Stored(NamedTuple):
 
 
 _STORED = (runs.c.id, *_KEY, runs.c.digest, runs.c.error, runs.c.at)
+_NOTHING = Run()
 _COLUMNS = tuple(runs.c.keys())
 _CONTENT_COLUMNS = ("run", "body", "extra")
 
@@ -111,13 +113,9 @@ def _name(text: str | None) -> str | None:
 
 
 def _digest(run: Run) -> str:
-    """The digest of the run's content; empty for a run of which only the id is known."""
-    if run == Run(id=run.id):
-        return ""
-    try:
-        return content_id(run)[:32]
-    except (TypeError, ValueError, RecursionError):
-        return codec.digest(codec.encode(run))
+    """The digest of the run's content, however it is called; empty for a run of which only the id is known."""
+    content = msgspec.structs.replace(run, id="", warnings=[])
+    return "" if content == _NOTHING else codec.digest(codec.encode(content))
 
 
 def _time(run: Run, kind: str) -> int:

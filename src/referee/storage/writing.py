@@ -23,8 +23,8 @@ from referee.storage.runs_writing import RunKey, write_runs
 from referee.storage.schema import WHOLE_RUN, score_details, scorers, scores
 from referee.storage.scored_runs import Kind, ScoredRun
 
-_ERROR = OUTCOMES.index("error")
-_NUMBERS_FROM = OUTCOMES.index("failed")
+_NUMBERS = {outcome: number for number, outcome in enumerate(OUTCOMES)}
+_ERROR, _NUMBERS_FROM = _NUMBERS["error"], _NUMBERS["failed"]
 #: How many keys one query may name.
 _CHUNK = 5000
 
@@ -153,8 +153,9 @@ class Writing:
     def _insert(self, drafts: Sequence[_Draft]) -> None:
         rows, details = [], []
         for number, draft in zip(take_numbers(self._connection, scores, len(drafts)), drafts):
-            place = (number, draft.run, draft.turn, draft.scorer, self._experiment)
-            rows.append((*place, draft.outcome, draft.value, draft.at))
+            rows.append(
+                (number, draft.run, draft.turn, draft.scorer, self._experiment, draft.outcome, draft.value, draft.at)
+            )
             reason, body = _details_of(draft)
             if reason is not None or body is not None:
                 details.append((number, reason, body))
@@ -217,7 +218,7 @@ def _drafts(records: Sequence[ScoredRun], places: Sequence[RunKey], registry: Re
             key = (place.number, turn, scorer)
             if key in drafts and drafts[key].outcome != _ERROR:
                 continue
-            outcome = OUTCOMES.index(outcome_of(score, record.bounds.get(score.scorer_id, default_bounds)))
+            outcome = _NUMBERS[outcome_of(score, record.bounds.get(score.scorer_id, default_bounds))]
             value = score.score if outcome >= _NUMBERS_FROM else None
             drafts[key] = _Draft(*key, outcome, value, place.at, score, record.run.id)
     return drafts
