@@ -230,6 +230,35 @@ def test_convert_and_back(tmp_path: Path) -> None:
     assert json.loads(first) == json.loads(second)
 
 
+def test_tables_with_named_columns(tmp_path: Path) -> None:
+    table = tmp_path / "answers.csv"
+    table.write_text("number,question,answer\n7,Weather?,It is sunny.\n8,Weather?,No idea.\n")
+    columns = ("--input-column", "question", "--output-column", "answer", "--id-column", "number")
+    scored = json.loads(referee("score", table, *columns, "-s", "checks.includes=sunny", "--json").stdout)
+    assert scored["scorers"]["check-includes"]["mean"] == 0.5
+    assert referee("show", table, *columns, "--id", "8").output.startswith("run 8\n")
+    out = tmp_path / "runs.jsonl"
+    assert referee("convert", table, *columns, "-o", out).exit_code == 0
+    assert [json.loads(line)["id"] for line in out.read_text().splitlines()] == ["7", "8"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--output-column", "nothing"), "there is no column 'nothing'; the columns are: question, answer"),
+        (("--output-column", "answer", "--format", "mastra"), "columns are named only for a table"),
+        (("--output-column", "answer", "--id-column", "answer"), "three different ones"),
+    ],
+)
+def test_wrong_columns_are_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], problem: str) -> None:
+    table = tmp_path / "answers.csv"
+    table.write_text("question,answer\nWeather?,It is sunny.\n")
+    for command in (("score", "-s", "checks.no_tool_errors"), ("show",), ("convert",)):
+        done = referee(*command, table, *words)
+        assert (done.exit_code, problem in done.output) == (2, True), done.output
+        assert "Traceback" not in done.output
+
+
 def test_every_command_has_help_with_an_example() -> None:
     for name in COMMANDS:
         done = referee(name, "--help")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from referee.cli import EXIT_INCOMPLETE, EXIT_USAGE
-from referee.cli.options import Sources, echo_errors, reading_options
+from referee.cli.options import Reading, Sources, echo_errors, reading_options
 from referee.formats import WRITTEN, get_writer
 from referee.formats.decoded import Counts
 from referee.terminal import one_line
@@ -35,10 +35,7 @@ from referee.terminal import one_line
     "--report", is_flag=True, help="Say on standard error what came in, what was kept and what was not understood."
 )
 def convert(
-    runs: tuple[str, ...],
-    format: str | None,
-    turns: str,
-    max_line_bytes: int,
+    reading: Reading,
     output: Path | None,
     written: str,
     report: bool,
@@ -46,10 +43,11 @@ def convert(
     """Turn recorded runs of any readable format into Referee's JSON Lines, or into messages of OpenAI or Mastra.
 
     \b
-    Example:
+    Examples:
       referee convert logs/ -o runs.jsonl --report
+      referee convert answers.csv --input-column question --output-column answer -o runs.jsonl
     """
-    sources = Sources(runs, format, turns, max_line_bytes)
+    sources = Sources(reading)
     encode = get_writer(written)
     with ExitStack() as stack:
         stream = stack.enter_context(output.open("wb")) if output else sys.stdout.buffer

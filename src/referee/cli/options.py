@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, Protocol
 
 import click
+import msgspec
 
 from referee.errors import ReadError
-from referee.formats import FORMATS, read_runs
+from referee.formats import FORMATS, Counts, read_runs
 from referee.formats.sources import RunReader
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_LINE_BYTES = 32 * 1024 * 1024
 
 
-def reading_options(command: F) -> F:
-    """The arguments and options of a command that reads runs."""
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user said of the runs to read: where they are, and how they are read (`referee.read_runs`)."""
+
+    runs: tuple[str, ...]
+    format: str | None
+    turns: Any
+    max_line_bytes: int
+    input_column: str | None
+    output_column: str | None
+    id_column: str | None
+
+
+def reading_options(command: Callable[..., Any]) -> Any:
+    """The arguments and options of a command that reads runs; the command gets them as one `Reading`, first."""
+
+    @wraps(command)
+    def reading_command(**options: Any) -> Any:
+        reading = Reading(**{name: options.pop(name) for name in Reading.__struct_fields__})
+        return command(reading, **options)
+
+    decorated: Any = reading_command
     for decorate in reversed(
         (
             click.argument("runs", nargs=-1, required=True, metavar="RUNS..."),
@@ -41,21 +60,41 @@ def reading_options(command: F) -> F:
                 show_default=True,
                 help="A longer line is an error of that line.",
             ),
+            click.option(
+                "--input-column",
+                metavar="NAME",
+                help="Read a table (CSV, JSON objects): the column with what the agent was asked; else 'input'.",
+            ),
+            click.option(
+                "--output-column",
+                metavar="NAME",
+                help="Read a table: the column with what the agent answered; else 'output'.",
+            ),
+            click.option(
+                "--id-column",
+                metavar="NAME",
+                help="Read a table: the column with the run's id; else 'id'.",
+            ),
         )
     ):
-        command = decorate(command)
-    return command
+        decorated = decorate(decorated)
+    return decorated
 
 
 class Sources:
-    """The runs of all the sources named on the command line, with the errors and counts of reading them."""
+    """The runs of all the sources named on the command line, with the errors and counts of reading them.
 
-    def __init__(self, runs: tuple[str, ...], format: str | None, turns: Any, max_line_bytes: int) -> None:
+    Raises:
+        OptionError: The options of reading contradict each other.
+    """
+
+    def __init__(self, reading: Reading) -> None:
         self._readers: list[RunReader] = []
         self.errors: list[ReadError] = []
-        for source in runs:
+        options = msgspec.structs.asdict(reading)
+        for source in options.pop("runs"):
             try:
-                reader = read_runs(source, format, turns=turns, on_error="collect", max_line_bytes=max_line_bytes)
+                reader = read_runs(source, on_error="collect", **options)
             except ReadError as error:
                 self.errors.append(error)
             else:
@@ -83,7 +122,24 @@ class Sources:
         return self._readers
 
 
-def echo_errors(sources: Sources, most: int = 20) -> None:
+class Counted(Protocol):
+    """What was received and kept of one source."""
+
+    counts: Counts
+
+
+class Outcome(Protocol):
+    """What came of reading the sources: what could not be read, and the counts of each source."""
+
+    @property
+    def errors(self) -> Sequence[ReadError]: ...
+    @property
+    def error_count(self) -> int: ...
+    @property
+    def readers(self) -> Sequence[Counted]: ...
+
+
+def echo_errors(sources: Outcome, most: int = 20) -> None:
     """Say on standard error what could not be read, one line each."""
     for error in sources.errors[:most]:
         click.echo(f"referee: {error}", err=True)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text as Styled
 
 from referee.cli import EXIT_USAGE
-from referee.cli.options import Sources, echo_errors, reading_options
+from referee.cli.options import Reading, Sources, echo_errors, reading_options
 from referee.messages import File, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from referee.runs import Run
 from referee.terminal import visible
@@ -25,10 +25,7 @@ _STYLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "y
 @click.option("--id", "run_id", help="The run's id.")
 @click.option("--full", is_flag=True, help="Show long texts, arguments and results whole.")
 def show(
-    runs: tuple[str, ...],
-    format: str | None,
-    turns: str,
-    max_line_bytes: int,
+    reading: Reading,
     index: int | None,
     run_id: str | None,
     full: bool,
@@ -40,7 +37,7 @@ def show(
       referee show runs.jsonl --index 3
       referee show runs.jsonl --id task-12-trial-0 --full
     """
-    sources = Sources(runs, format, turns, max_line_bytes)
+    sources = Sources(reading)
     found = _find(sources, index or 0, run_id)
     if found is None:
         echo_errors(sources)

@@ -217,7 +217,7 @@ def read_runs(
     from referee.formats.sources import RunReader
 
     chosen: str | Format | None = format
-    if input_column or output_column or id_column:
+    if any(column is not None for column in (input_column, output_column, id_column)):
         from referee.formats.table import Table
 
         if format not in (None, "table"):

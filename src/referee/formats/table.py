@@ -55,13 +55,13 @@ class Table:
     def __init__(
         self, input_column: str | None = None, output_column: str | None = None, id_column: str | None = None
     ) -> None:
-        self.input = input_column or INPUT_COLUMN
-        self.output = output_column or OUTPUT_COLUMN
-        self.id = id_column or ID_COLUMN
+        self.input = INPUT_COLUMN if input_column is None else input_column
+        self.output = OUTPUT_COLUMN if output_column is None else output_column
+        self.id = ID_COLUMN if id_column is None else id_column
         if len({self.input, self.output, self.id}) < 3:
             raise OptionError("the columns of input, output and id must be three different ones")
         named = {"input": input_column, "id": id_column}
-        self._required = [self.output, *(column for column in named.values() if column)]
+        self._required = [self.output, *(column for column in named.values() if column is not None)]
 
     def detect(self, record: Any) -> bool:
         """Whether a record is a row with all the columns that are needed."""
