@@ -81,8 +81,13 @@ def parse_scorer(text: str) -> Scorer[Any, Any]:
         >>> parse_scorer("checks.includes=sunny").options, parse_scorer('checks.tool_order=["search", "book"]').options
         ({'expected': 'sunny'}, {'expected': ['search', 'book']})
     """
+    return load_scorer(parse_spec(text))
+
+
+def parse_spec(text: str) -> Any:
+    """One word of the command line as plain data for `load_scorer`."""
     name, given, value = text.partition("=")
-    return load_scorer({name: _parsed_value(name, value)} if given else name)
+    return {name: _parsed_value(name, value)} if given else name
 
 
 def _parsed_value(name: str, text: str) -> Any:
@@ -103,6 +108,21 @@ def load_scorers_file(path: Path) -> list[Scorer[Any, Any]]:
     Raises:
         OptionError: The file can't be read or lists no scorers.
     """
+    loaded = []
+    for number, spec in enumerate(read_specs(path), 1):
+        try:
+            loaded.append(load_scorer(spec))
+        except OptionError as error:
+            raise OptionError(f"{path}: scorer {number}: {error}") from None
+    return loaded
+
+
+def read_specs(path: Path) -> list[Any]:
+    """The scorers that a YAML or JSON file lists, as plain data for `load_scorer`.
+
+    Raises:
+        OptionError: The file can't be read or lists no scorers.
+    """
     import yaml
 
     try:
@@ -114,13 +134,7 @@ def load_scorers_file(path: Path) -> list[Scorer[Any, Any]]:
     listed = content.get("scorers") if isinstance(content, dict) else content
     if not isinstance(listed, list) or not listed:
         raise OptionError(f"{path}: expected a list of scorers, at the top or under 'scorers:'")
-    loaded = []
-    for number, spec in enumerate(listed, 1):
-        try:
-            loaded.append(load_scorer(spec))
-        except OptionError as error:
-            raise OptionError(f"{path}: scorer {number}: {error}") from None
-    return loaded
+    return listed
 
 
 def _made(name: str, options: Any) -> Scorer[Any, Any]:

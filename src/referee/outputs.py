@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+import io
+import json
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from referee.errors import MissingExtraError, OptionError
+from referee.errors import OptionError
 from referee.runs import Run
 from referee.scores import Score
 from referee.terminal import one_line
 
 #: The columns of a table of scores; JSON Lines have every field of `Score`.
 COLUMNS = ("run_id", "scorer_id", "scorer_version", "status", "score", "reason", "error")
+PARQUET = ".parquet"
 #: A cell that starts with one of these is a formula to spreadsheet programs.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_ROWS_A_GROUP = 10_000
+_LONGEST_CELL = (1 << 31) - 1
 
 
 class ScoreWriter(AbstractContextManager["ScoreWriter"], Protocol):
@@ -27,6 +30,24 @@ class ScoreWriter(AbstractContextManager["ScoreWriter"], Protocol):
 
     def write(self, run: Run, scores: Sequence[Score]) -> None:
         """Write the scores of a run."""
+        ...
+
+
+class Encoding(Protocol):
+    """Scores as the bytes of a file that can be written piece by piece.
+
+    Attributes:
+        header: What the file starts with.
+    """
+
+    header: bytes
+
+    def encode(self, scores: Sequence[Score]) -> bytes:
+        """The scores of a run."""
+        ...
+
+    def renamed(self, content: bytes, old: Sequence[str], new: Sequence[str]) -> bytes:
+        """The encoded scores of some runs, all with the same number of scores, under other run ids."""
         ...
 
 
@@ -42,18 +63,25 @@ def open_output(path: Path) -> ScoreWriter:
         OptionError: Another suffix, or the file can't be written.
         MissingExtraError: Parquet without pyarrow.
     """
-    writers: dict[str, Callable[[Path], ScoreWriter]] = {
-        ".jsonl": JsonLines,
-        ".csv": Csv,
-        ".md": Markdown,
-        ".parquet": Parquet,
-    }
-    if path.suffix not in writers:
-        raise OptionError(f"{path}: the output is told by its suffix, one of {', '.join(writers)}")
+    require_output(path)
     try:
-        return writers[path.suffix](path)
+        if path.suffix == PARQUET:
+            from referee.score_tables import ParquetWriter
+
+            return ParquetWriter(path)
+        return TextWriter(path, ENCODINGS[path.suffix])
     except OSError as error:
         raise OptionError(f"{path}: can't be written: {error.strerror}") from None
+
+
+def require_output(path: Path) -> None:
+    """Make sure that a file's suffix says how it is written.
+
+    Raises:
+        OptionError: It does not.
+    """
+    if path.suffix not in ENCODINGS and path.suffix != PARQUET:
+        raise OptionError(f"{path}: the output is told by its suffix, one of {', '.join((*ENCODINGS, PARQUET))}")
 
 
 def row(score: Score) -> tuple[Any, ...]:
@@ -65,72 +93,123 @@ def row(score: Score) -> tuple[Any, ...]:
     return score.run_id, score.scorer_id, score.scorer_version, score.status, score.score, problem, error
 
 
-class _TextFile:
-    """A text file that is closed when the writer is left."""
+class TextWriter:
+    """Writes a file in one of the encodings."""
 
-    def __init__(self, path: Path) -> None:
-        self._file: IO[str] = path.open("w", encoding="utf-8", errors="backslashreplace", newline="")
+    def __init__(self, path: Path, encoding: Encoding) -> None:
+        self._file = path.open("wb", buffering=1 << 20)
+        self._encode = encoding.encode
+        self._file.write(encoding.header)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> TextWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def write(self, run: Run, scores: Sequence[Score]) -> None:
+        """Write the scores of a run."""
+        self._file.write(self._encode(scores))
 
 
 class JsonLines:
     """One score a line, with every field."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("wb", buffering=1 << 20)
-        self._encode = msgspec.json.Encoder(enc_hook=str).encode
+    header = b""
 
-    def __enter__(self) -> JsonLines:
-        return self
+    def encode(self, scores: Sequence[Score]) -> bytes:
+        """The scores of a run."""
+        return b"".join([b'{"status":"%s",%s\n' % (score.status.encode(), _json(score)[1:]) for score in scores])
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def write(self, run: Run, scores: Sequence[Score]) -> None:
-        """Write the scores of a run."""
-        encode = self._encode
-        self._file.write(
-            b"".join(b'{"status":"%s",%s\n' % (score.status.encode(), encode(score)[1:]) for score in scores)
-        )
+    def renamed(self, content: bytes, old: Sequence[str], new: Sequence[str]) -> bytes:
+        """The lines with the run's id, the first field after the status, replaced."""
+        lines = content.splitlines(keepends=True)
+        for place, before, after in _differing(len(lines), old, new):
+            was, now = (b'"run_id":' + _json(run_id) for run_id in (before, after))
+            lines[place] = lines[place].replace(was, now, 1)
+        return b"".join(lines)
 
 
-class Csv(_TextFile):
+_encode_json = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return _encode_json(value)
+    except UnicodeEncodeError:  # a lone surrogate in what a scorer of one's own gave
+        plain = msgspec.to_builtins(value, enc_hook=str)
+        return json.dumps(plain, separators=(",", ":")).encode()
+
+
+class Csv:
     """A table with a header. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(COLUMNS)
+    def __init__(self) -> None:
+        self.header = _csv_bytes([COLUMNS])
 
-    def write(self, run: Run, scores: Sequence[Score]) -> None:
-        """Write the scores of a run."""
-        self._writer.writerows([[_cell(value) for value in row(score)] for score in scores])
+    def encode(self, scores: Sequence[Score]) -> bytes:
+        """The scores of a run."""
+        return _csv_bytes([[_cell(value) for value in row(score)] for score in scores])
+
+    def renamed(self, content: bytes, old: Sequence[str], new: Sequence[str]) -> bytes:
+        """The rows with another first cell."""
+        limit = csv.field_size_limit(_LONGEST_CELL)
+        try:
+            rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
+        finally:
+            csv.field_size_limit(limit)
+        for place, _, after in _differing(len(rows), old, new):
+            rows[place][0] = _cell(after)
+        return _csv_bytes(rows)
+
+
+def _csv_bytes(rows: Sequence[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", "backslashreplace")
 
 
 def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-class Markdown(_TextFile):
+class Markdown:
     """A Markdown table; content is escaped and on one line."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self) -> None:
         shown = ("run", "scorer", "status", "score", "reason")
-        self._file.write(f"| {' | '.join(shown)} |\n|{' --- |' * len(shown)}\n")
+        self.header = f"| {' | '.join(shown)} |\n|{' --- |' * len(shown)}\n".encode()
 
-    def write(self, run: Run, scores: Sequence[Score]) -> None:
-        """Write the scores of a run."""
+    def encode(self, scores: Sequence[Score]) -> bytes:
+        """The scores of a run."""
+        lines = []
         for score in scores:
             run_id, scorer_id, _, status, value, reason, error = row(score)
             number = "" if value is None else f"{value:g}"
             cells = (run_id, scorer_id, status, number, error or reason or "")
-            self._file.write(f"| {' | '.join(markdown_text(cell) for cell in cells)} |\n")
+            lines.append(f"| {' | '.join(markdown_text(cell) for cell in cells)} |\n")
+        return "".join(lines).encode("utf-8", "backslashreplace")
+
+    def renamed(self, content: bytes, old: Sequence[str], new: Sequence[str]) -> bytes:
+        """The rows with another first cell."""
+        lines = content.splitlines(keepends=True)
+        for place, before, after in _differing(len(lines), old, new):
+            was, now = (
+                f"| {markdown_text(run_id)} |".encode("utf-8", "backslashreplace") for run_id in (before, after)
+            )
+            lines[place] = now + lines[place][len(was) :]
+        return b"".join(lines)
+
+
+def _differing(rows: int, old: Sequence[str], new: Sequence[str]) -> list[tuple[int, str, str]]:
+    """The numbers of the rows whose run has another id now, with both ids."""
+    each = rows // len(old)
+    return [
+        (place, before, after)
+        for number, (before, after) in enumerate(zip(old, new, strict=True))
+        if before != after
+        for place in range(number * each, (number + 1) * each)
+    ]
 
 
 def markdown_text(text: str) -> str:
@@ -143,38 +222,5 @@ def markdown_text(text: str) -> str:
     return one_line(text, 300).translate(_MARKDOWN)
 
 
-class Parquet:
-    """A Parquet file of `COLUMNS`, written in groups of 10,000 rows."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise MissingExtraError("Parquet output", package="pyarrow", extra="parquet") from None
-        self._schema = pa.schema([(name, pa.float64() if name == "score" else pa.string()) for name in COLUMNS])
-        self._table = pa.Table.from_pylist
-        self._writer = pq.ParquetWriter(path, self._schema)
-        self._rows: list[dict[str, Any]] = []
-
-    def __enter__(self) -> Parquet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._flush()
-        self._writer.close()
-
-    def write(self, run: Run, scores: Sequence[Score]) -> None:
-        """Write the scores of a run."""
-        self._rows += [dict(zip(COLUMNS, map(_encodable, row(score)))) for score in scores]
-        if len(self._rows) >= _ROWS_A_GROUP:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(self._table(self._rows, schema=self._schema))
-            self._rows = []
-
-
-def _encodable(value: Any) -> Any:
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+#: The encodings of text files, by the file's suffix.
+ENCODINGS: dict[str, Encoding] = {".jsonl": JsonLines(), ".csv": Csv(), ".md": Markdown()}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
+import msgspec
 
 from referee.pipeline import Scorer
 from referee.runs import Run
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: The options in the order of the help.
 _OPTIONS = (
@@ -26,28 +26,50 @@ _OPTIONS = (
 )
 
 
-def judge_options(command: F) -> F:
-    """The options that say which judge is asked and what it may cost."""
+class Judging(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user said of the judge: which one is asked, what it may cost, whether it is asked at all."""
+
+    model: str | None
+    base_url: str | None
+    max_cost: float | None
+    max_calls: int | None
+    cache: Path | None
+    dry_run: bool
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing was said of it."""
+        given = (self.model, self.base_url, self.max_cost, self.max_calls, self.cache)
+        return all(option is None for option in given)
+
+
+def judge_options(command: Callable[..., Any]) -> Any:
+    """The options that say which judge is asked and what it may cost; the command gets them as `judging`."""
+
+    @wraps(command)
+    def judging_command(*args: Any, **options: Any) -> Any:
+        judging = Judging(**{name: options.pop(name) for name in Judging.__struct_fields__})
+        return command(*args, judging=judging, **options)
+
+    decorated: Any = judging_command
     for decorate in reversed(_OPTIONS):
-        command = decorate(command)
-    return command
+        decorated = decorate(decorated)
+    return decorated
 
 
-def make_judge(
-    model: str | None, base_url: str | None, max_cost: float | None, max_calls: int | None, cache: Path | None
-) -> Any:
+def make_judge(judging: Judging) -> Any:
     """The judge that the options describe, or `None` when there are none: then each scorer finds its own.
 
     Raises:
         OptionError: The model's name, the address or the key is wrong, or a budget is given without a model's price.
     """
-    if all(option is None for option in (model, base_url, max_cost, max_calls, cache)):
+    if judging.is_default:
         return None
     from referee.judge import Budget, Judge
 
-    limited = max_cost is not None or max_calls is not None
-    budget = Budget(money=max_cost, calls=max_calls) if limited else None
-    return Judge(model, base_url=base_url, budget=budget, cache=cache)
+    limited = judging.max_cost is not None or judging.max_calls is not None
+    budget = Budget(money=judging.max_cost, calls=judging.max_calls) if limited else None
+    return Judge(judging.model, base_url=judging.base_url, budget=budget, cache=judging.cache)
 
 
 def estimated(runs: Iterable[Run], scorers: Sequence[Scorer[Any, Any]], model: str | None) -> str:

@@ -7,17 +7,19 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from referee.batch import numbered, score_runs
 from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_USAGE
-from referee.cli.judging import estimated, judge_options, make_judge
-from referee.cli.options import Sources, echo_errors, reading_options
+from referee.cli.bulk import BulkOptions, bulk_options, score_in_bulk
+from referee.cli.completion import complete_scorers
+from referee.cli.judging import Judging, estimated, judge_options, make_judge
+from referee.cli.options import Outcome, Reading, Sources, echo_errors, reading_options
 from referee.cli.summary import print_summary, summary_data
 from referee.errors import OptionError
-from referee.loading import load_scorers_file, parse_scorer
+from referee.loading import load_scorers_file, parse_scorer, parse_spec, read_specs
 from referee.outputs import ScoreWriter, open_output
 from referee.pipeline import Scorer
 from referee.runs import Run
@@ -87,6 +89,7 @@ class StoreWriter:
     "words",
     multiple=True,
     metavar="NAME[=VALUE]",
+    shell_complete=complete_scorers,
     help="A scorer: NAME, NAME=VALUE or NAME={json options}. May be given again.",
 )
 @click.option(
@@ -113,13 +116,11 @@ class StoreWriter:
     "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="How many runs are judged at once."
 )
 @judge_options
+@bulk_options
 @click.option("--store", metavar="URL", help="Keep runs and scores in a store: a SQLite file, or a PostgreSQL URL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def score(
-    runs: tuple[str, ...],
-    format: str | None,
-    turns: str,
-    max_line_bytes: int,
+    reading: Reading,
     words: tuple[str, ...],
     files: tuple[Path, ...],
     outputs: tuple[Path, ...],
@@ -127,12 +128,8 @@ def score(
     fail_over: tuple[tuple[str, float], ...],
     lowest: int,
     concurrency: int,
-    model: str | None,
-    base_url: str | None,
-    max_cost: float | None,
-    max_calls: int | None,
-    cache: Path | None,
-    dry_run: bool,
+    judging: Judging,
+    bulk: BulkOptions,
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -144,10 +141,12 @@ def score(
       referee score runs/ -s checks.includes=sunny -s completeness -o scores.csv
       referee score runs.jsonl --scorers scorers.yaml --fail-under check-includes=0.9
       referee score runs.jsonl -s answer_relevancy --model openai/gpt-5-mini --max-cost 0.50
+      referee score big.jsonl -s checks.no_tool_errors --workers 0 -o scores.parquet
 
     \b
     Exit codes, the first that applies:
-      2  wrong usage, or nothing could be read
+    130  interrupted
+      2  wrong usage, or nothing could be read, or an output could not be written
       1  a --fail-under or --fail-over was missed
       3  some lines could not be read, or a scorer had errors
       0  otherwise
@@ -162,24 +161,42 @@ def score(
             raise OptionError(
                 f"--fail-under and --fail-over name a scorer's id, one of {', '.join(scorer.id for scorer in scorers)}; not {name!r}"
             )
-    sources = Sources(runs, format, turns, max_line_bytes)
-    if dry_run:
-        click.echo(estimated(sources, scorers, model))
-        echo_errors(sources)
-        sys.exit(0 if sources.run_count else EXIT_USAGE)
-    judge = make_judge(model, base_url, max_cost, max_calls, cache)
-    tally = Tally(scorers, keep_lowest=lowest)
-    with ExitStack() as stack:
-        writers: list[ScoreWriter] = [stack.enter_context(open_output(path)) for path in outputs]
-        if store is not None:
-            writers.append(stack.enter_context(StoreWriter(store, scorers)))
-        _add_all(tally, writers, score_runs(_shown(sources), scorers, judge=judge, concurrency=concurrency))
+    if judging.dry_run:
+        _estimate(Sources(reading), scorers, judging)
+    tally: Tally
+    sources: Outcome
+    if bulk.are_given:
+        specs = [spec for file in files for spec in read_specs(file)] + [parse_spec(word) for word in words]
+        tally, sources = score_in_bulk(
+            reading,
+            specs,
+            scorers,
+            bulk,
+            outputs=outputs,
+            store=store,
+            lowest=lowest,
+            judging=judging,
+            concurrency=concurrency,
+        )
+    else:
+        judge, tally, sources = make_judge(judging), Tally(scorers, keep_lowest=lowest), Sources(reading)
+        with ExitStack() as stack:
+            writers: list[ScoreWriter] = [stack.enter_context(open_output(path)) for path in outputs]
+            if store is not None:
+                writers.append(stack.enter_context(StoreWriter(store, scorers)))
+            _add_all(tally, writers, score_runs(_shown(sources), scorers, judge=judge, concurrency=concurrency))
     echo_errors(sources)
     if as_json:
         click.echo(summary_data(tally, sources))
     elif tally.runs:
         print_summary(tally, sources)
     sys.exit(_exit_code(tally, sources, fail_under, fail_over))
+
+
+def _estimate(sources: Sources, scorers: Sequence[Scorer[Any, Any]], judging: Judging) -> NoReturn:
+    click.echo(estimated(sources, scorers, judging.model))
+    echo_errors(sources)
+    sys.exit(0 if sources.run_count else EXIT_USAGE)
 
 
 def _add_all(tally: Tally, writers: Sequence[ScoreWriter], scored: Iterable[tuple[Run, list[Score]]]) -> None:
@@ -206,7 +223,7 @@ def _shown(sources: Sources) -> Iterator[Run]:
 
 
 def _exit_code(
-    tally: Tally, sources: Sources, under: Sequence[tuple[str, float]], over: Sequence[tuple[str, float]]
+    tally: Tally, sources: Outcome, under: Sequence[tuple[str, float]], over: Sequence[tuple[str, float]]
 ) -> int:
     if not tally.runs:
         return EXIT_USAGE

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from referee.cli.options import Sources
+from referee.cli.options import Outcome
 from referee.tally import ScorerTally, Tally
 from referee.terminal import one_line, visible
 
@@ -17,7 +17,7 @@ from referee.terminal import one_line, visible
 FILE_WIDTH = 120
 
 
-def summary_data(tally: Tally, sources: Sources) -> str:
+def summary_data(tally: Tally, sources: Outcome) -> str:
     """The summary as JSON."""
     scorers = {
         entry.scorer_id: {
@@ -43,7 +43,7 @@ def summary_data(tally: Tally, sources: Sources) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2)
 
 
-def print_summary(tally: Tally, sources: Sources) -> None:
+def print_summary(tally: Tally, sources: Outcome) -> None:
     """Print means with their coverage, the lowest runs, and what reading lost."""
     console = Console(highlight=False, soft_wrap=True)
     if not console.is_terminal:
@@ -58,7 +58,7 @@ def print_summary(tally: Tally, sources: Sources) -> None:
     console.print(table)
     for entry in tally.scorers:
         if entry.first_error:
-            console.print(Text(f"first error of {entry.scorer_id}: {one_line(entry.first_error)}", "red"))
+            console.print(Text(f"first error of {entry.scorer_id}: {one_line(str(entry.first_error))}", "red"))
     if tally.lowest_runs:
         console.print(Text("lowest runs", "bold"))
         for low in tally.lowest_runs:
@@ -84,7 +84,7 @@ def _row(entry: ScorerTally) -> tuple[str, ...]:
     )
 
 
-def _reading_notes(sources: Sources) -> list[str]:
+def _reading_notes(sources: Outcome) -> list[str]:
     notes = []
     for reader in sources.readers:
         counts = reader.counts

@@ -8,12 +8,16 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Lines:
-    """The lines of a stream, none longer than a limit: of a longer one only the start is kept."""
+    """The lines of a stream, none longer than a limit: of a longer one only the start is kept.
 
-    def __init__(self, stream: IO[bytes], most: int) -> None:
+    A byte order mark is passed over where the stream is the start of a file.
+    """
+
+    def __init__(self, stream: IO[bytes], most: int, *, is_start: bool = True) -> None:
         self._readline = stream.readline
         self._stream = stream
         self._most = most
+        self._may_have_mark = is_start
         self.number = 0
         #: Whether the last line was given whole.
         self.complete = True
@@ -28,7 +32,7 @@ class Lines:
             if not line:
                 return None
             self.number += 1
-            if self.number == 1 and line.startswith(_BOM):
+            if self.number == 1 and self._may_have_mark and line.startswith(_BOM):
                 line = line[len(_BOM) :]
             self.complete = len(line) < most or line.endswith(b"\n")
             if not self.complete or (line and not line.isspace()):

@@ -19,12 +19,13 @@ from referee.formats.gathering import Gathering
 from referee.formats.json_text import parse_json
 from referee.formats.lines import Lines
 from referee.formats.packed import PACKED_SUFFIXES, ZIP, DamagedError, seekable, unpacked
+from referee.formats.unique_ids import UniqueIds
 from referee.runs import Run
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_LINE_SUFFIXES = (".jsonl", ".ndjson", ".jsonlines")
-_TABLE_SUFFIXES = (".csv", ".tsv")
-_SUFFIXES = (*_LINE_SUFFIXES, ".json", ".sse", ".eval")
+LINE_SUFFIXES = (".jsonl", ".ndjson", ".jsonlines")
+TABLE_SUFFIXES = (".csv", ".tsv")
+_SUFFIXES = (*LINE_SUFFIXES, ".json", ".sse", ".eval")
 #: Where an object that is no record itself keeps a list of records.
 _LIST_KEYS = ("runs", "records", "data", "items", "results", "traces", "examples", "conversations")
 #: A document is decoded as a whole, so it must fit in memory.
@@ -34,7 +35,7 @@ MAX_ERRORS_KEPT = 1000
 _ON_ERROR = ("warn", "raise", "collect")
 #: Formats that see a file as a whole.
 _ZIPPED = "inspect_log"
-_TABLE = "table"
+TABLE = "table"
 #: Stands for a record that is not to be read now.
 _TAKEN: Any = object()
 
@@ -47,6 +48,8 @@ class RunReader:
         errors: The lines and records that could not be read, the first thousand of them.
         error_count: How many there were.
         run_count: How many runs were given.
+
+    `unique_ids` says whether ids that the source repeats get `#2`, `#3`; the other arguments are those of `read_runs`.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class RunReader:
         turns: Turns = "all",
         on_error: str = "warn",
         max_line_bytes: int = 32 * 1024 * 1024,
+        unique_ids: bool = True,
     ) -> None:
         if turns not in ("all", "last", "split"):
             raise OptionError(f"turns must be 'all', 'last' or 'split', not {turns!r}")
@@ -66,40 +70,45 @@ class RunReader:
             raise OptionError(f"max_line_bytes must be at least 1, not {max_line_bytes}")
         self._format = get_format(format) if isinstance(format, str) else format
         # Asked for by its name or by its columns; then a file without the usual end of its name may be a table too.
-        self._reads_tables = self._format is not None and self._format.NAME == _TABLE
+        self._reads_tables = self._format is not None and self._format.NAME == TABLE
         self._turns: Turns = turns
         self._on_error = on_error
         self._max_line_bytes = max_line_bytes
         self._source = source
-        suffixes = _SUFFIXES + _TABLE_SUFFIXES if self._reads_tables else _SUFFIXES
+        suffixes = _SUFFIXES + TABLE_SUFFIXES if self._reads_tables else _SUFFIXES
         self._paths = _paths(source, suffixes) if isinstance(source, (str, Path)) and source != "-" else None
         self._likely: Format | None = None
         self.counts = Counts()
         self.errors: list[ReadError] = []
         self.error_count = 0
         self.run_count = 0
-        self._seen: set[int] = set()
-        self._repeats: dict[str, int] = {}
+        self._ids = UniqueIds() if unique_ids else None
 
     def __iter__(self) -> Iterator[Run]:
         for decoded in self._decoded():
             self.counts.add(decoded.counts)
             for run in decoded.runs:
                 self.run_count += 1
-                yield self._with_unique_id(run)
+                yield self._named(run)
         if self.error_count and self._on_error == "warn":
             more = f" (and {self.error_count - 1} more, see errors)" if self.error_count > 1 else ""
             warnings.warn(f"{self.errors[0]}{more}", stacklevel=2)
 
-    def _with_unique_id(self, run: Run) -> Run:
+    @property
+    def format(self) -> Format | None:
+        """The format that was asked for; `None` when it is detected."""
+        return self._format
+
+    @property
+    def paths(self) -> list[Path] | None:
+        """The files that are read; `None` when the source is none."""
+        return self._paths
+
+    def _named(self, run: Run) -> Run:
         """The run with `#2`, `#3` at its id when the source repeats it."""
-        key = hash(run.id)
-        if key not in self._seen:
-            self._seen.add(key)
+        if self._ids is None or (name := self._ids.of(run.id)) == run.id:
             return run
-        count = self._repeats.get(run.id, 1) + 1
-        self._repeats[run.id] = count
-        return self._with_unique_id(msgspec.structs.replace(run, id=f"{run.id}#{count}"))
+        return msgspec.structs.replace(run, id=name)
 
     def _fail(self, error: ReadError) -> None:
         if self._on_error == "raise":
@@ -145,13 +154,13 @@ class RunReader:
         head = stream.peek(4)
         if head.startswith(ZIP):
             return get_format(_ZIPPED)
-        if _plain_name(source).endswith(_TABLE_SUFFIXES):
-            return self._format if self._reads_tables else get_format(_TABLE)
+        if plain_name(source).endswith(TABLE_SUFFIXES):
+            return self._format if self._reads_tables else get_format(TABLE)
         return self._format if self._reads_tables and head.lstrip()[:1] not in (b"{", b"[", b"") else None
 
     def _contained(self, container: Any, stream: io.BufferedReader, source: str) -> Iterator[Decoded]:
         """The records that a format finds in a whole file, each with its line or the name of its entry."""
-        if _is_utf16(stream.peek(2)):
+        if is_utf16(stream.peek(2)):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
         if container.NAME != _ZIPPED:
@@ -184,11 +193,11 @@ class RunReader:
         if first is None:
             self._fail(ReadError("holds nothing but white space" if lines.number else "is empty", source=source))
             return
-        if _is_utf16(first):
+        if is_utf16(first):
             self._fail(ReadError("is UTF-16; Referee reads UTF-8", source=source))
             return
-        by_name = _plain_name(source).endswith(_LINE_SUFFIXES)
-        record = None if by_name or not lines.complete else _json_record(first)
+        by_name = plain_name(source).endswith(LINE_SUFFIXES)
+        record = None if by_name or not lines.complete else json_record(first)
         if by_name or record is not None:
             yield from self._lines(lines, first, source, record)
         else:
@@ -260,7 +269,7 @@ class RunReader:
         except ReadError as error:
             # Not one document after all: perhaps lines of which the first is damaged.
             later = content.split(b"\n", 21)[1:21]
-            if any(line.strip() and _json_record(line) is not None for line in later):
+            if any(line.strip() and json_record(line) is not None for line in later):
                 again = Lines(io.BytesIO(content), self._max_line_bytes)
                 start = again.next_with_content()
                 assert start is not None
@@ -328,7 +337,7 @@ def _paths(source: str | Path, suffixes: tuple[str, ...]) -> list[Path]:
     """
     path = Path(source)
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.is_file() and _plain_name(file.name).endswith(suffixes))
+        found = sorted(file for file in path.rglob("*") if file.is_file() and plain_name(file.name).endswith(suffixes))
         if not found:
             raise ReadError(
                 f"the folder holds no runs (files named *{', *'.join(suffixes)}, also with .gz or .zst)",
@@ -345,7 +354,7 @@ def _paths(source: str | Path, suffixes: tuple[str, ...]) -> list[Path]:
     raise ReadError("there is no such file or folder", source=str(source))
 
 
-def _plain_name(source: str) -> str:
+def plain_name(source: str) -> str:
     """A file's name without the end that says how it is packed."""
     name = Path(source).name
     for packed in PACKED_SUFFIXES:
@@ -353,11 +362,12 @@ def _plain_name(source: str) -> str:
     return name
 
 
-def _is_utf16(start: bytes) -> bool:
+def is_utf16(start: bytes) -> bool:
+    """Whether content that starts so is UTF-16."""
     return start.startswith(_UTF16) or b"\0" in start[:2]
 
 
-def _json_record(line: bytes) -> Any:
+def json_record(line: bytes) -> Any:
     """The object or list that a line is; `None` for any other line."""
     try:
         record = parse_json(line)
