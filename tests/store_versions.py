@@ -16,7 +16,7 @@ from sqlalchemy import Connection, create_engine, text
 from referee.storage.database import upgrade
 
 FOLDER = Path(__file__).parent / "store_files"
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 
 AT = 1_780_000_000_000
 DAY = AT // 86_400_000
@@ -47,6 +47,10 @@ ROWS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("labels", {"id": 1, "subject": "d1", "run": 1, "turn": -1, "scorer": "relevancy", "author": "ann", "value": 1.0, "comment": "fine", "at": AT}),
     ],
     "0005": [("journals", {"path": "weather.jsonl"})],
+    "0006": [
+        ("jobs", {"id": 1, "status": "cancelled", "plan": '{"where":{},"scorers":["checks.no_tool_errors"]}', "worker": None, "beat": AT, "last_run": 1, "total": 1, "done": 1, "scored": 1, "not_scorable": 0, "errors": 0, "problem": None, "created_at": AT, "finished_at": AT}),
+        ("live_drops", {"day": DAY, "scorer": "relevancy", "reason": "queue_full", "runs": 3}),
+    ],
 }  # fmt: skip
 
 

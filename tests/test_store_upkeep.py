@@ -53,7 +53,7 @@ def test_a_sound_store_has_no_problems(store: Store) -> None:
     assert info.rows["scores"] == 60
     assert info.rows["experiments"] == 4
     assert info.bytes > 0
-    assert info.schema == "0005"
+    assert info.schema == "0006"
 
 
 def test_problems_are_found(store: Store) -> None:

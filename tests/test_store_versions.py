@@ -46,6 +46,10 @@ def check(store: Store, revision: str) -> None:
     if revision >= "0004":
         [pair] = store.labels.pairs("relevancy")
         assert (pair.value, pair.labels) == (0.5, {"ann": 1.0})
+    if revision >= "0006":
+        [job] = store.jobs.latest()
+        assert (job.status, job.plan.scorers, job.progress.done) == ("cancelled", ["checks.no_tool_errors"], 1)
+        assert [(drop.scorer, drop.runs) for drop in store.live.days().dropped] == [("relevancy", 3)]
     assert store.check() == []
     assert store.save([scored("new", {"relevancy": 1.0})], experiment="nightly").added == 1
     assert store.datasets.put(store.datasets.create("another").name, ["Snow?"]) == 1
@@ -78,6 +82,7 @@ def test_a_postgresql_database_of_each_version_opens_and_keeps_its_data(revision
             ("datasets", "0003"),
             ("dataset_items", "0003"),
             ("labels", "0004"),
+            ("jobs", "0006"),
         ):
             if revision >= since:
                 connection.execute(text(f"SELECT setval('{table}_id_seq', 1)"))

@@ -20,7 +20,8 @@ from starlette.testclient import TestClient
 from referee.cli import main
 from referee.storage.filters import ScoreFilter
 from referee.storage.store import Store
-from referee.studio.app import PAGES, create_app
+from referee.studio.app import create_app
+from referee.studio.pages import SCREENS
 from referee.studio.query import address
 from referee.studio.rendering import environment
 from referee.studio.server import is_loopback
@@ -28,6 +29,7 @@ from referee.studio.word_diff import word_diff
 from studio_store import ITEMS, LONG, hostile, ordinary
 
 TOKEN = "a-token-of-many-characters"
+PAGES = [screen.path for screen in SCREENS]
 
 
 @pytest.fixture(scope="module")

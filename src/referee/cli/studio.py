@@ -13,7 +13,8 @@ from referee.errors import OptionError
 @click.argument("store")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen. Other machines need a token.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8484, show_default=True, help="0 for any free port.")
-def studio(store: str, host: str, port: int) -> None:
+@click.option("--read-only", is_flag=True, help="Show only: refuse labels, changes of data sets, and jobs.")
+def studio(store: str, host: str, port: int, read_only: bool) -> None:
     """Show the experiments and scores of STORE in the browser.
 
     STORE is a file, or postgresql://user@host/name. Nothing leaves this machine. With another --host than this
@@ -29,4 +30,4 @@ def studio(store: str, host: str, port: int) -> None:
     if "://" not in store and not Path(store).is_file():
         raise OptionError(f"there is no store {store}: score runs into one with `referee score ... --store {store}`")
     with Store(store) as opened:
-        serve(opened, host=host, port=port)
+        serve(opened, host=host, port=port, read_only=read_only)

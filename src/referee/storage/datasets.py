@@ -13,6 +13,7 @@ from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
 from referee.storage.dataset_changes import change, contents, current_items, lock
+from referee.storage.dataset_differences import ItemChanges, read_changes
 from referee.storage.dataset_rows import (
     LATEST,
     DatasetRow,
@@ -193,6 +194,25 @@ class Datasets:
             StoreError: There is no such data set or version.
         """
         return difference(self.read(before).items, self.read(after).items)
+
+    def changes(self, before: str, after: str, *, offset: int = 0, limit: int = 50) -> ItemChanges:
+        """Some of what changed from one version to another, with both contents of each item.
+
+        Args:
+            before: The version before: `weather@2`.
+            after: The one after.
+            offset: How many items are passed over.
+            limit: How many are given.
+
+        Raises:
+            OptionError: The versions are of two data sets.
+            StoreError: There is no such data set or version.
+        """
+        with self._database.read() as connection:
+            (dataset, first), (other, second) = resolve(connection, before), resolve(connection, after)
+            if dataset != other:
+                raise OptionError(f"{before!r} and {after!r} are two data sets: give two versions of one")
+            return read_changes(connection, dataset, first, second, offset=offset, limit=limit)
 
     def pin(self, name: str, pin: str) -> None:
         """Give a version a name of its own: `pin("weather@3", "release")`. A pin that is there moves.

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 #: The newest migration.
-HEAD = "0005"
+HEAD = "0006"
 
 #: The turn of a score of the whole run.
 WHOLE_RUN = -1
@@ -111,6 +111,7 @@ runs = Table(
     Column("at", BigInteger, nullable=False),
     UniqueConstraint("experiment", "item", "repeat"),
     Index("runs_at", "at", "id"),
+    Index("runs_of_experiment", "experiment", "at", "id"),
     Index("runs_item", "item"),
     Index("runs_run_id", "run_id"),
     Index("runs_digest", "digest"),
@@ -272,3 +273,34 @@ calibrations = Table(
 
 #: The journals that were read into the store.
 journals = Table("journals", metadata, Column("path", Text, primary_key=True))
+
+#: Scorings of stored runs that a person asked for. `last_run` is the number of the last run that is done; `beat` is when
+#: the worker last said that it is alive.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Key, primary_key=True),
+    Column("status", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("worker", Text),
+    Column("beat", BigInteger, nullable=False),
+    Column("last_run", BigInteger, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("scored", Integer, nullable=False),
+    Column("not_scorable", Integer, nullable=False),
+    Column("errors", Integer, nullable=False),
+    Column("problem", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+)
+
+#: Runs that live scoring had no room or time for, by day.
+live_drops = Table(
+    "live_drops",
+    metadata,
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("scorer", Text, primary_key=True),
+    Column("reason", Text, primary_key=True),
+    Column("runs", BigInteger, nullable=False),
+)

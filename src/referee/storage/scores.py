@@ -65,6 +65,17 @@ class Facets(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool
 
 
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of scores, and what all the scores that fit are made of.
+
+    `histogram` is `None` when no score fits, or when their scorers have different ranges.
+    """
+
+    page: ScorePage
+    facets: Facets
+    histogram: Histogram | None
+
+
 class Scores:
     """The scores of a store. Made by `Store`."""
 
@@ -95,28 +106,29 @@ class Scores:
             OptionError: An unknown order, a limit or position that is none, or more than one beginning.
             StoreError: There is no such experiment or score.
         """
-        if order not in ORDERS:
-            raise OptionError(f"there is no order {order!r}; there are: {', '.join(ORDERS)}")
-        if not 0 < limit <= LONGEST_PAGE:
-            raise OptionError(f"a page has 1 to {LONGEST_PAGE} rows, not {limit}")
-        if sum(start is not None for start in (after, before, from_score)) > 1:
-            raise OptionError("give one of after, before and from_score")
         with self._database.read() as connection:
-            selection = Selection(connection, where)
-            counts = Counts(connection, selection)
-            position = _start(connection, after or before, from_score, order)
-            backward = before is not None
-            head = read_head(connection, selection, counts, order, limit, position, backward=backward)
-            rows = read_rows(connection, [row.number for row in head.rows])
-        has_next = head.has_more or backward
-        has_previous = head.has_more if backward else position is not None
-        return ScorePage(
-            rows=rows,
-            total=counts.total.count,
-            is_exact=counts.total.is_exact,
-            next=str(head.rows[-1]) if head.rows and has_next else None,
-            previous=str(head.rows[0]) if head.rows and has_previous else None,
-        )
+            return _page(_Counting(connection), where, order, limit, after, before, from_score)
+
+    def survey(
+        self,
+        where: ScoreFilter = NO_FILTER,
+        *,
+        order: Order = "newest",
+        limit: int = 50,
+        after: str | None = None,
+        before: str | None = None,
+        from_score: int | None = None,
+    ) -> Survey:
+        """A page of scores with the facets and the histogram of all that fit, read from one state of the store.
+
+        It takes and raises what `page` does.
+        """
+        with self._database.read() as connection:
+            counting = _Counting(connection)
+            page = _page(counting, where, order, limit, after, before, from_score)
+            facets = _facets(counting, where)
+            histogram = _histogram(counting, where) if page.total else None
+        return Survey(page=page, facets=facets, histogram=histogram)
 
     def get(self, number: int) -> StoredScore:
         """One score with all its details and its run.
@@ -144,11 +156,10 @@ class Scores:
             StoreError: There is no such experiment.
         """
         with self._database.read() as connection:
-            counts = Counts(connection, Selection(connection, where), with_bins=True)
-        ranges = {counts.ranges[scorer] for scorer in counts.by("scorer")}
-        if len(ranges) > 1:
+            found = _histogram(_Counting(connection), where)
+        if found is None:
             raise OptionError("these scores have different ranges: ask for one scorer")
-        return histogram_of(next(iter(ranges), (0.0, 1.0)), counts.by("bin"), is_exact=counts.is_exact)
+        return found
 
     def facets(self, where: ScoreFilter = NO_FILTER) -> Facets:
         """What the scores that fit are made of, with counts.
@@ -157,20 +168,7 @@ class Scores:
             StoreError: There is no such experiment.
         """
         with self._database.read() as connection:
-            named = _Names(connection)
-            of_experiments = _without(connection, where, "experiment", by_experiment=True)
-            of_scorers = _without(connection, where, "scorer", "version")
-            of_versions = _without(connection, where, "version") if where.scorer else None
-            of_outcomes = _without(connection, where, "outcomes")
-            return Facets(
-                experiments=named.facets(experiments.c.key, of_experiments.by("experiment")),
-                scorers=named.facets(scorers.c.scorer_id, of_scorers.by("scorer")),
-                versions=named.facets(scorers.c.version, of_versions.by("scorer")) if of_versions else [],
-                outcomes=[
-                    Facet(OUTCOMES[number], count) for number, count in sorted(of_outcomes.by("outcome").items())
-                ],
-                is_exact=all(counts.is_exact for counts in (of_experiments, of_scorers, of_outcomes)),
-            )
+            return _facets(_Counting(connection), where)
 
     def trend(self, scorer: str, where: ScoreFilter = NO_FILTER) -> list[Series]:
         """How a scorer's scores went from day to day: one series for each of its versions, never one for several.
@@ -187,6 +185,87 @@ class Scores:
             return read_trend(connection, scorer, where)
 
 
+class _Counting:
+    """Counts of several filters over one state of the store, each worked out once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._selections: dict[ScoreFilter, Selection] = {}
+        self._counts: dict[tuple[ScoreFilter, bool], Counts] = {}
+
+    def selection(self, where: ScoreFilter) -> Selection:
+        """The filter with its names looked up."""
+        if where not in self._selections:
+            self._selections[where] = Selection(self.connection, where)
+        return self._selections[where]
+
+    def counts(self, where: ScoreFilter, *without: str, by_experiment: bool = False) -> Counts:
+        """The counts of a filter, without some of its conditions, by bin.
+
+        Scores of runs are counted row by row, so there one reading tells experiments apart, too.
+        """
+        free = msgspec.structs.replace(where, **{name: () if name == "outcomes" else None for name in without})
+        key = (free, by_experiment or free.asks_run)
+        if key not in self._counts:
+            selection = self.selection(free)
+            self._counts[key] = Counts(self.connection, selection, by_experiment=key[1], with_bins=True)
+        return self._counts[key]
+
+
+def _page(
+    counting: _Counting,
+    where: ScoreFilter,
+    order: Order,
+    limit: int,
+    after: str | None,
+    before: str | None,
+    from_score: int | None,
+) -> ScorePage:
+    if order not in ORDERS:
+        raise OptionError(f"there is no order {order!r}; there are: {', '.join(ORDERS)}")
+    if not 0 < limit <= LONGEST_PAGE:
+        raise OptionError(f"a page has 1 to {LONGEST_PAGE} rows, not {limit}")
+    if sum(start is not None for start in (after, before, from_score)) > 1:
+        raise OptionError("give one of after, before and from_score")
+    connection, counts = counting.connection, counting.counts(where)
+    position = _start(connection, after or before, from_score, order)
+    backward = before is not None
+    head = read_head(connection, counting.selection(where), counts, order, limit, position, backward=backward)
+    has_next = head.has_more or backward
+    has_previous = head.has_more if backward else position is not None
+    return ScorePage(
+        rows=read_rows(connection, [row.number for row in head.rows]),
+        total=counts.total.count,
+        is_exact=counts.total.is_exact,
+        next=str(head.rows[-1]) if head.rows and has_next else None,
+        previous=str(head.rows[0]) if head.rows and has_previous else None,
+    )
+
+
+def _histogram(counting: _Counting, where: ScoreFilter) -> Histogram | None:
+    """The histogram of the scores that fit; `None` when their ranges differ."""
+    counts = counting.counts(where)
+    ranges = {counts.ranges[scorer] for scorer in counts.by("scorer")}
+    if len(ranges) > 1:
+        return None
+    return histogram_of(next(iter(ranges), (0.0, 1.0)), counts.by("bin"), is_exact=counts.is_exact)
+
+
+def _facets(counting: _Counting, where: ScoreFilter) -> Facets:
+    named = _Names(counting.connection)
+    of_experiments = counting.counts(where, "experiment", by_experiment=True)
+    of_scorers = counting.counts(where, "scorer", "version")
+    of_versions = counting.counts(where, "version") if where.scorer else None
+    of_outcomes = counting.counts(where, "outcomes")
+    return Facets(
+        experiments=named.facets(experiments.c.key, of_experiments.by("experiment")),
+        scorers=named.facets(scorers.c.scorer_id, of_scorers.by("scorer")),
+        versions=named.facets(scorers.c.version, of_versions.by("scorer")) if of_versions else [],
+        outcomes=[Facet(OUTCOMES[number], count) for number, count in sorted(of_outcomes.by("outcome").items())],
+        is_exact=all(counts.is_exact for counts in (of_experiments, of_scorers, of_outcomes)),
+    )
+
+
 class _Names:
     """Looks up what numbers stand for."""
 
@@ -200,11 +279,6 @@ class _Names:
         for number, name in self._connection.execute(query):
             totals[name] = totals.get(name, 0) + counts[number]
         return [Facet(name, count) for name, count in sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))]
-
-
-def _without(connection: Connection, where: ScoreFilter, *names: str, by_experiment: bool = False) -> Counts:
-    free = msgspec.structs.replace(where, **{name: () if name == "outcomes" else None for name in names})
-    return Counts(connection, Selection(connection, free), by_experiment=by_experiment)
 
 
 def _start(connection: Connection, given: str | None, from_score: int | None, order: Order) -> Position | None:

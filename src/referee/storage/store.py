@@ -19,17 +19,21 @@ from referee.storage.erasure_files import erase_from_cache, erase_from_journal
 from referee.storage.experiment_results import to_scored_run
 from referee.storage.experiment_rows import ensure_experiment, key_of, note
 from referee.storage.experiments import Experiments
+from referee.storage.jobs import Jobs
 from referee.storage.label_rows import Label
 from referee.storage.labels import Labels
+from referee.storage.live_days import LiveTraffic
+from referee.storage.recorded_runs import RecordedRuns
 from referee.storage.registry import Registry
 from referee.storage.removal import Removed, remove_before, remove_experiment
 from referee.storage.scored_runs import RECORDED, Kind, ScoredRun
+from referee.storage.scorer_versions import ScorerVersions
 from referee.storage.scores import Scores
 from referee.storage.upkeep import StoreInfo, find_problems, read_info, vacuum
 from referee.storage.writing import Writing, Written
 
 #: How many records go into one transaction.
-BATCH = 500
+BATCH = 1000
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +58,11 @@ class Store:
     Attributes:
         datasets: Data sets and their versions.
         experiments: Experiments, their figures, grids and comparisons.
+        jobs: Scorings of stored runs that a person asked for.
         labels: What people think, and how far scorers agree with them.
+        live: Live traffic from day to day.
+        runs: Questions about runs.
+        scorers: Scorers and their versions.
         scores: Questions about scores.
 
     Raises:
@@ -79,7 +87,11 @@ class Store:
         self._registry = Registry(self.database)
         self.datasets = Datasets(self.database)
         self.experiments = Experiments(self.database)
+        self.jobs = Jobs(self.database)
         self.labels = Labels(self.database)
+        self.live = LiveTraffic(self.database)
+        self.runs = RecordedRuns(self.database)
+        self.scorers = ScorerVersions(self.database)
         self.scores = Scores(self.database)
 
     def __enter__(self) -> Store:

@@ -1,13 +1,16 @@
-"""The application: the list of pages, and what stands around each of them."""
+"""The application: the screens and actions, and what stands around each of them."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import TypeAlias
+from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -18,33 +21,50 @@ from referee import __version__
 from referee.errors import OptionError, RefereeError, StoreError
 from referee.storage.store import Store
 from referee.studio import rendering
+from referee.studio.actions import ACTIONS
+from referee.studio.openapi import description
 from referee.studio.page import Page, Rows
-from referee.studio.pages.compare import compare_page
-from referee.studio.pages.experiment import experiment_page
-from referee.studio.pages.overview import overview_page
+from referee.studio.pages import SCREENS
 from referee.studio.pages.raw import raw_text
-from referee.studio.pages.score import score_page
-from referee.studio.pages.scores import scores_page
 from referee.studio.query import Query
-from referee.studio.security import FORM_COOKIE, LOGIN_PATH, TOKEN_COOKIE, Forms, Guard, cookie, same, session_of
-
-PageFunction: TypeAlias = Callable[[Store, Query], Page]
-
-#: Every page by its path.
-PAGES: dict[str, PageFunction] = {
-    "/": overview_page,
-    "/experiment": experiment_page,
-    "/scores": scores_page,
-    "/score": score_page,
-    "/compare": compare_page,
-}
+from referee.studio.screen import Action, Desk, Screen
+from referee.studio.security import (
+    FORM_COOKIE,
+    LOGIN_PATH,
+    MOST_BODY_BYTES,
+    TOKEN_COOKIE,
+    Forms,
+    Guard,
+    SendingError,
+    cookie,
+    is_json,
+    same,
+    session_of,
+)
+from referee.studio.workers import Workers
 
 _STATIC = {"studio.css": "text/css", "studio.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _MEDIA_TYPES = {"html": "text/html", "json": "application/json", "csv": "text/csv"}
+#: Of an answer to a program, the parameter that a form has besides.
+_BACK = "back"
+
+
+@dataclass(frozen=True, slots=True)
+class Studio:
+    """What the endpoints of one application share."""
+
+    desk: Desk
+    forms: Forms
+    is_writable: bool
 
 
 def create_app(
-    store: Store, *, names: frozenset[str] = frozenset({"localhost"}), token: str | None = None
+    store: Store,
+    *,
+    names: frozenset[str] = frozenset({"localhost"}),
+    token: str | None = None,
+    workers: Workers | None = None,
+    read_only: bool = False,
 ) -> Starlette:
     """The Studio of a store, as an ASGI application.
 
@@ -52,14 +72,21 @@ def create_app(
         store: The store whose content is shown.
         names: Host names under which it is asked for. IP addresses always may be.
         token: What people must give before they see anything; needed when others than this machine can reach it.
+        workers: Work at jobs; made when they are not given, and then end with the program.
+        read_only: Show only; refuse labels, changes of data sets, and jobs.
     """
     rendering.environment()  # a broken template is found at the start, and the first page is quick
-    routes = [Route(path, _endpoint(store, page)) for path, page in PAGES.items()]
+    workers = workers or Workers(store.database.url.render_as_string(hide_password=False))
+    studio = Studio(Desk(store, workers), Forms(), not read_only)
+    actions = {} if read_only else {action.path: action for action in ACTIONS}
+    routes = [Route(screen.path, _endpoint(studio, screen)) for screen in SCREENS]
+    routes += [Route(path, _action(studio, action), methods=["POST"]) for path, action in actions.items()]
     routes += [Route(f"/static/{name}", _static(name, media_type)) for name, media_type in _STATIC.items()]
-    routes.append(Route("/raw", _raw(store)))
+    routes += [Route("/raw", _raw(store)), Route("/openapi.json", _description(list(actions.values())))]
     if token is not None:
-        routes.append(Route(LOGIN_PATH, _login(token), methods=["GET", "POST"]))
-    guard = Middleware(Guard, names=names, token=token)
+        routes.append(Route(LOGIN_PATH, _login(studio, token), methods=["GET", "POST"]))
+    takes = frozenset(actions) | ({LOGIN_PATH} if token is not None else frozenset())
+    guard = Middleware(Guard, names=names, takes=takes, token=token)
     return Starlette(
         routes=routes,
         middleware=[guard, Middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)],
@@ -67,32 +94,75 @@ def create_app(
     )
 
 
-def _endpoint(store: Store, page_function: PageFunction) -> Callable[[Request], Response]:
+def _endpoint(studio: Studio, screen: Screen) -> Callable[[Request], Response]:
+    known = [parameter.name for parameter in screen.parameters]
+
     def endpoint(request: Request) -> Response:
         wanted = "html"
         try:
             query = Query(request.url.path, request.query_params.multi_items())
             wanted = rendering.format_of(query)
-            return _response(page_function(store, query), query, wanted)
+            query.allow(*known)
+            page = screen.make(studio.desk.store, query)
         except RefereeError as error:
             return _problem(str(error), _status(error), request, wanted)
+        return _response(page, query, wanted) if wanted != "html" else _html(studio, page, query, request)
 
     return endpoint
 
 
+def _html(studio: Studio, page: Page, query: Query, request: Request, status: int = 200) -> Response:
+    """A page with forms that count only from the browser that it is given to."""
+    secret = cookie(request.headers, FORM_COOKIE)
+    kept = secret or secrets.token_urlsafe(32)
+    view = {"seal": studio.forms.seal(kept), "is_writable": studio.is_writable}
+    response = _response(page, query, "html", status, **view)
+    if not secret:
+        _keep(response, FORM_COOKIE, kept, request)
+    return response
+
+
+def _action(studio: Studio, action: Action) -> Callable[[Request], Any]:
+    known = [parameter.name for parameter in action.parameters]
+
+    async def endpoint(request: Request) -> Response:
+        wanted = "json" if is_json(request.headers) else "html"
+        try:
+            query = Query(action.path, await studio.forms.read(request), longest=MOST_BODY_BYTES)
+            query.allow(*known, _BACK)
+            done = await run_in_threadpool(action.do, studio.desk, query)
+            back = _own_address(query.text(_BACK))
+        except RefereeError as error:
+            return _problem(str(error), _status(error), request, wanted)
+        if wanted == "html":
+            return RedirectResponse(back or done.address, 303)
+        return Response(msgspec.json.encode({**done.answer, "address": done.address}), media_type="application/json")
+
+    return endpoint
+
+
+def _own_address(back: str | None) -> str | None:
+    """The page to go back to, when it is one of ours."""
+    if back is None or not back.startswith("/") or back.startswith(("//", "/\\")) or not back.isprintable():
+        return None
+    return back
+
+
 def _status(error: RefereeError) -> int:
+    if isinstance(error, SendingError):
+        return error.status
     if isinstance(error, StoreError):
         return 503 if error.__cause__ is not None else 404
     return 400 if isinstance(error, OptionError) else 500
 
 
-def _response(page: Page, query: Query, format: str, status: int = 200) -> Response:
+def _response(page: Page, query: Query, format: str, status: int = 200, **view: Any) -> Response:
     if format == "json":
         body = rendering.as_json(page)
     elif format == "csv":
         body = rendering.as_csv(page)
     else:
-        body = rendering.as_html(page, query, version=__version__)
+        body = rendering.as_html(page, query, version=__version__, **view)
     response = Response(body, status, media_type=_MEDIA_TYPES[format])
     if page.next is not None and format != "html":
         response.headers["Link"] = f'<{page.next}>; rel="next"'
@@ -100,7 +170,9 @@ def _response(page: Page, query: Query, format: str, status: int = 200) -> Respo
 
 
 def _problem(words: str, status: int, request: Request, format: str = "html") -> Response:
-    title = "Not found" if status == 404 else "This can't be shown"
+    title = (
+        "Not found" if status == 404 else "This can't be done" if request.method == "POST" else "This can't be shown"
+    )
     page = Page("problem.html", title, {"problem": words}, Rows(["problem"], [[words]]))
     return _response(page, Query(request.url.path), format, status)
 
@@ -118,6 +190,14 @@ def _static(name: str, media_type: str) -> Callable[[Request], Response]:
     return endpoint
 
 
+def _description(actions: list[Action]) -> Callable[[Request], Response]:
+    def endpoint(_request: Request) -> Response:
+        body = msgspec.json.encode(description(SCREENS, actions, version=__version__))
+        return Response(body, media_type="application/json")
+
+    return endpoint
+
+
 def _raw(store: Store) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
         try:
@@ -131,27 +211,24 @@ def _raw(store: Store) -> Callable[[Request], Response]:
     return endpoint
 
 
-def _login(token: str) -> Callable[[Request], object]:
+def _login(studio: Studio, token: str) -> Callable[[Request], object]:
     """The page that asks for the token, and the answer to its form."""
-    forms = Forms()
 
     async def endpoint(request: Request) -> Response:
         problem = ""
         if request.method == "POST":
-            fields = await forms.read(request)
-            if fields is None:
-                problem = "this form is no longer valid: send it again"
-            elif same(fields.get("token", ""), token):
-                response: Response = RedirectResponse("/", 303)
-                _keep(response, TOKEN_COOKIE, session_of(token), request)
-                return response
+            try:
+                fields = dict(await studio.forms.read(request))
+            except SendingError as error:
+                problem = str(error)
             else:
+                if same(fields.get("token", ""), token):
+                    response: Response = RedirectResponse("/", 303)
+                    _keep(response, TOKEN_COOKIE, session_of(token), request)
+                    return response
                 problem = "this is not the token: it is printed where `referee studio` was started"
-        secret = cookie(request.headers, FORM_COOKIE) or secrets.token_urlsafe(32)
-        page = Page("login.html", "Token", {"problem": problem}, Rows(["problem"], []), {"seal": forms.seal(secret)})
-        response = _response(page, Query(LOGIN_PATH), "html", 403 if problem else 200)
-        _keep(response, FORM_COOKIE, secret, request)
-        return response
+        page = Page("login.html", "Token", {"problem": problem}, Rows(["problem"], []))
+        return _html(studio, page, Query(LOGIN_PATH), request, 403 if problem else 200)
 
     return endpoint
 

@@ -7,11 +7,6 @@ from typing import NamedTuple
 
 from referee.scores import TOLERANCE
 from referee.storage.columns import ColumnKey, GridColumn
-from referee.storage.experiment_rows import ExperimentRow
-from referee.storage.store import Store
-
-#: So many of the latest experiments are looked through for a baseline.
-LOOKED_THROUGH = 200
 
 
 class Against(NamedTuple):
@@ -29,22 +24,6 @@ class Against(NamedTuple):
     is_better: bool
     is_clear: bool
     same_version: bool
-
-
-def baseline_of(store: Store, experiment: ExperimentRow) -> ExperimentRow | None:
-    """The experiment before this one with the same data set, else with the same name and target."""
-    if experiment.kind != "experiment" or (experiment.dataset is None and not experiment.name):
-        return None
-    earlier = store.experiments.latest(
-        kind="experiment", dataset=experiment.dataset, limit=LOOKED_THROUGH, before=experiment.key
-    )
-    return next((other for other in earlier if _is_comparable(other, experiment)), None)
-
-
-def _is_comparable(other: ExperimentRow, experiment: ExperimentRow) -> bool:
-    if other.status != "finished" or other.target != experiment.target:
-        return False
-    return experiment.dataset is not None or other.name == experiment.name
 
 
 def against_baseline(columns: Sequence[GridColumn], baseline: Sequence[GridColumn]) -> dict[ColumnKey, Against]:

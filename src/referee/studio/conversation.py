@@ -42,11 +42,12 @@ class MessageView:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The messages of a section, `total` in all."""
+    """The messages of a section, `total` in all; `raw` is the address of all of them."""
 
     name: str
     messages: list[MessageView]
     total: int
+    raw: str
 
 
 def sections_of(run: Run, fields: Fields) -> list[Section]:
@@ -59,7 +60,7 @@ def sections_of(run: Run, fields: Fields) -> list[Section]:
                 _message(message, f"run.{name}.{place}", fields)
                 for place, message in enumerate(messages[:MOST_MESSAGES])
             ]
-            found.append(Section(name, shown, len(messages)))
+            found.append(Section(name, shown, len(messages), fields.raw(f"run.{name}")))
     return found
 
 

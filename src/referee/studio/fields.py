@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from referee.errors import OptionError
+from referee.storage.recorded_runs import StoredRun
 from referee.storage.score_rows import StoredScore
 from referee.studio.query import address
 
@@ -32,15 +33,20 @@ class Field(NamedTuple):
 
 
 class Fields:
-    """Makes the fields of one score and its run.
+    """Makes the fields of one score and its run, or of a run alone.
 
     Args:
-        number: The score's number in the store.
+        score: The score's number in the store.
+        run: The run's number in the store.
     """
 
-    def __init__(self, number: int) -> None:
-        self._number = number
+    def __init__(self, *, score: int | None = None, run: int | None = None) -> None:
+        self._of = {"score": score} if score is not None else {"run": run}
         self._left = ENOUGH
+
+    def raw(self, path: str) -> str:
+        """The address of all of a text or value."""
+        return address(RAW_PATH, {**self._of, "path": path})
 
     def of(self, value: Any, path: str) -> Field:
         """The field of a value.
@@ -53,8 +59,7 @@ class Fields:
         is_cut = len(text) > (LONGEST if self._left > 0 else HEAD)
         shown = text[:HEAD] if is_cut else text
         self._left -= len(shown)
-        raw = address(RAW_PATH, {"score": self._number, "path": path}) if is_cut else None
-        return Field(shown, len(text), raw)
+        return Field(shown, len(text), self.raw(path) if is_cut else None)
 
 
 def as_text(value: Any) -> str:
@@ -71,14 +76,14 @@ def as_text(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value)).decode()
 
 
-def value_at(stored: StoredScore, path: str) -> Any:
+def value_at(stored: StoredScore | StoredRun, path: str) -> Any:
     """The value at a path of `Fields.of`.
 
     Raises:
         OptionError: There is none.
     """
     root, *rest = path.split(".")
-    value: Any = {"run": stored.run, "score": stored.score}.get(root)
+    value: Any = getattr(stored, root) if root in ("run", "score") and hasattr(stored, root) else None
     for name in rest:
         if isinstance(value, msgspec.Struct) and name in value.__struct_fields__:
             value = getattr(value, name)
@@ -87,5 +92,5 @@ def value_at(stored: StoredScore, path: str) -> Any:
         else:
             value = None
     if value is None:
-        raise OptionError("there is nothing at this path of the score: take it from a link of its page")
+        raise OptionError("there is nothing at this path: take it from a link of a page")
     return value

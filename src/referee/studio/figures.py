@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from referee.statistics import Interval
 from referee.storage.figures import Histogram
@@ -103,6 +106,21 @@ def cost(value: float | None) -> str:
     return "–" if value is None else f"${value:,.4f}"
 
 
+def share(value: float | None) -> str:
+    """A part of a whole, in percent.
+
+    Example:
+        >>> share(0.5), share(0.0123), share(None)
+        ('50 %', '1.2 %', '–')
+    """
+    return "–" if value is None else f"{value * 100:.3g} %"
+
+
+def as_json(value: Any) -> str:
+    """Data as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
 def outcome(value: str) -> str:
     """The word for an outcome."""
     return OUTCOME_WORDS.get(value, value)
@@ -170,5 +188,7 @@ FILTERS = {
     "size": size,
     "cost": cost,
     "outcome": outcome,
+    "share": share,
+    "json": as_json,
     "bars": bars,
 }

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from referee.diffs import ToolCallDiff
+from referee.runs import Run
 from referee.scores import JudgeUsage, Score
 from referee.storage.filters import ScoreFilter
+from referee.storage.label_rows import Label
 from referee.storage.score_rows import ScoreRow, StoredScore
 from referee.storage.store import Store
 from referee.studio.conversation import Section, sections_of
@@ -18,6 +20,8 @@ from referee.studio.fields import Field, Fields
 
 #: So many scores of the same item elsewhere, and of the same run, are listed.
 MOST_NEIGHBOURS = 25
+#: So many labels of one score are shown.
+MOST_LABELS = 100
 _STEPS = ("preprocess", "analyze", "generate_score", "generate_reason")
 
 
@@ -50,6 +54,15 @@ class Panel:
     elsewhere_total: int
     of_run: list[ScoreRow]
     of_run_total: int
+    labels: list[Label]
+
+    @property
+    def label_values(self) -> list[float]:
+        """The values that a person can choose without typing: the whole numbers of a short scale, else three places."""
+        low, high = self.row.range
+        if low.is_integer() and high.is_integer() and 2 <= high - low <= 10:
+            return [low + step for step in range(int(high - low) + 1)]
+        return [low, (low + high) / 2, high]
 
     @property
     def usage(self) -> JudgeUsage | None:
@@ -60,7 +73,7 @@ class Panel:
 def panel_of(store: Store, stored: StoredScore) -> Panel:
     """The panel of a score."""
     row, score, run = stored.row, stored.score, stored.run
-    fields = Fields(row.number)
+    fields = Fields(score=row.number)
     reason = score.reason if score.reason is not None else row.reason
     elsewhere = store.scores.page(ScoreFilter(item=row.item, scorer=row.scorer), limit=MOST_NEIGHBOURS)
     of_run = store.scores.page(
@@ -75,18 +88,28 @@ def panel_of(store: Store, stored: StoredScore) -> Panel:
         steps=_steps(score, fields),
         diff=diff_of(score),
         sections=sections_of(run, fields),
-        expected=[
-            (name.replace("_", " "), fields.of(getattr(run, name), f"run.{name}"))
-            for name in ("ground_truth", "expected_tool_calls", "expected_trajectory", "context", "metadata")
-            if getattr(run, name) is not None
-        ],
+        expected=expectations_of(run, fields),
         facts=_facts(stored),
         warnings=run.warnings,
         elsewhere=[other for other in elsewhere.rows if other.number != row.number],
         elsewhere_total=elsewhere.total - 1,
         of_run=[other for other in of_run.rows if other.run == row.run and other.number != row.number],
         of_run_total=of_run.total - 1,
+        labels=labels_of(store, row),
     )
+
+
+def expectations_of(run: Run, fields: Fields) -> list[tuple[str, Field]]:
+    """What a run holds beside its messages."""
+    names = ("ground_truth", "expected_tool_calls", "expected_trajectory", "context", "metadata")
+    given = ((name, getattr(run, name)) for name in names)
+    return [(name.replace("_", " "), fields.of(value, f"run.{name}")) for name, value in given if value is not None]
+
+
+def labels_of(store: Store, row: ScoreRow) -> list[Label]:
+    """What people think of what a score judged."""
+    found = store.labels.latest(run=row.run, scorer=row.scorer, limit=MOST_LABELS)
+    return [label for label in found if label.turn == row.turn]
 
 
 def diff_of(score: Score) -> ToolCallDiff | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -29,6 +30,7 @@ class Query:
     Args:
         path: The page's path.
         given: Names and values, in order; a name may come more than once.
+        longest: How long a value may be.
 
     Example:
         >>> query = Query("/scores", [("scorer", "tone"), ("item", ""), ("outcome", "error")])
@@ -36,12 +38,12 @@ class Query:
         ('tone', None, '/scores?outcome=error&order=lowest')
     """
 
-    def __init__(self, path: str, given: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, path: str, given: Iterable[tuple[str, str]] = (), *, longest: int = LONGEST_VALUE) -> None:
         self.path = path
-        self.given = [(name, clean(value)) for name, value in given if value]
-        too_long = next((name for name, value in self.given if len(value) > LONGEST_VALUE), None)
+        self.given = [(clean(name), clean(value)) for name, value in given if value]
+        too_long = next((name for name, value in self.given if len(value) > longest), None)
         if too_long is not None:
-            raise OptionError(f"{too_long}: a value has at most {LONGEST_VALUE:,} characters")
+            raise OptionError(f"{too_long[:50]}: a value has at most {longest:,} characters")
 
     def allow(self, *names: str) -> None:
         """Refuse parameters that the page does not know: a filter must not be left out in silence.
@@ -52,7 +54,7 @@ class Query:
         known = {*names, *EVERYWHERE}
         unknown = next((name for name, _ in self.given if name not in known), None)
         if unknown is not None:
-            raise OptionError(f"this page has no parameter {unknown!r}; there are: {', '.join(sorted(known))}")
+            raise OptionError(f"there is no parameter {unknown[:50]!r} here; there are: {', '.join(sorted(known))}")
 
     def text(self, name: str) -> str | None:
         """The value of a parameter, `None` when it is not given.
@@ -64,6 +66,17 @@ class Query:
         if len(values) > 1:
             raise OptionError(f"{name} is given {len(values)} times: give it once")
         return values[0] if values else None
+
+    def needed(self, name: str) -> str:
+        """The value of a parameter that must be given.
+
+        Raises:
+            OptionError: It is not.
+        """
+        value = self.text(name)
+        if value is None:
+            raise OptionError(f"give {name}=, which says what is meant")
+        return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         """All values of a parameter, in order."""
@@ -81,6 +94,32 @@ class Query:
         if not (text.isascii() and text.isdigit() and len(text) < 20) or not least <= int(text) <= most:
             raise OptionError(f"{name}: expected a whole number from {least} to {most:,}, not {text!r}")
         return int(text)
+
+    def needed_whole(self, name: str) -> int:
+        """A whole number that must be given.
+
+        Raises:
+            OptionError: It is not, or it is none.
+        """
+        self.needed(name)
+        return self.whole(name) or 0
+
+    def number(self, name: str) -> float | None:
+        """A finite number.
+
+        Raises:
+            OptionError: It is none.
+        """
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            value = float(text) if len(text) < 50 and "_" not in text else math.nan
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise OptionError(f"{name}: expected a number, not {text[:50]!r}")
+        return value
 
     @property
     def limit(self) -> int:

@@ -48,6 +48,7 @@ def environment() -> Environment:
     )
     made.filters.update(figures.FILTERS)
     made.globals["address"] = address
+    made.globals["dict"] = dict
     return made
 
 
@@ -59,7 +60,8 @@ def _shown(value: Any) -> Any:
 
 def as_html(page: Page, query: Query, **everywhere: Any) -> bytes:
     """The page as HTML."""
-    context: Mapping[str, Any] = {**everywhere, **page.data, **page.view, "page": page, "here": query}
+    outside = {"seal": "", "is_writable": False, "is_exported": False}
+    context: Mapping[str, Any] = {**outside, **everywhere, **page.data, **page.view, "page": page, "here": query}
     return environment().get_template(page.template).render(context).encode("utf-8", "replace")
 
 

@@ -15,13 +15,14 @@ TOKEN_VARIABLE = "REFEREE_STUDIO_TOKEN"  # noqa: S105
 _SHORTEST_TOKEN = 16
 
 
-def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484) -> None:
+def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484, read_only: bool = False) -> None:
     """Serve the Studio until it is interrupted.
 
     Args:
         store: The store that is shown.
         host: The address to listen on. Any other than this machine's own demands a token of its visitors.
         port: The port; 0 for any free one.
+        read_only: Show only; refuse labels, changes of data sets, and jobs.
 
     Raises:
         MissingExtraError: The extra `studio` is not installed.
@@ -31,10 +32,13 @@ def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484) -> None:
         import uvicorn
 
         from referee.studio.app import create_app
+        from referee.studio.workers import Workers
     except ImportError as error:
         raise MissingExtraError("the Studio", package=error.name or "starlette", extra="studio") from None
     token = None if is_loopback(host) else _token()
-    app = create_app(store, names=frozenset({"localhost", host.lower(), socket.gethostname().lower()}), token=token)
+    names = frozenset({"localhost", host.lower(), socket.gethostname().lower()})
+    workers = Workers(store.database.url.render_as_string(hide_password=False))
+    app = create_app(store, names=names, token=token, workers=workers, read_only=read_only)
     listener = _listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     print(f"Referee Studio: http://{shown}:{listener.getsockname()[1]}/", flush=True)  # noqa: T201
@@ -48,8 +52,11 @@ def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484) -> None:
         lifespan="off",
         h11_max_incomplete_event_size=65_536,
     )
-    with listener:
-        uvicorn.Server(settings).run(sockets=[listener])
+    try:
+        with listener:
+            uvicorn.Server(settings).run(sockets=[listener])
+    finally:
+        workers.close()
 
 
 def is_loopback(host: str) -> bool:

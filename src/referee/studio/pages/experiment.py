@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from referee.errors import OptionError
 from referee.storage.columns import ColumnKey, GridColumn
 from referee.storage.experiment_rows import ExperimentRow
 from referee.storage.grid import GridFilter, GridPage
+from referee.storage.score_rows import StoredScore
 from referee.storage.store import Store
-from referee.studio.baseline import Against, against_baseline, baseline_of
+from referee.studio.baseline import Against, against_baseline
 from referee.studio.page import Page, Rows
 from referee.studio.panel import panel_of
-from referee.studio.query import POSITIONS, Query
+from referee.studio.query import Query
+from referee.studio.screen import POSITION_PARAMETERS, WHOLE, Parameter, Screen, parameters_of
 
 _RENAMED = {"outcome": "outcomes"}
 _FILTERS = [name for name in GridFilter.__struct_fields__ if name != "outcomes"]
@@ -35,11 +36,7 @@ class Header:
 
 def experiment_page(store: Store, query: Query) -> Page:
     """An experiment's grid, with one score opened beside it."""
-    query.allow("key", "baseline", "sort", "sort_turn", "descending", "score", *_FILTERS, *_RENAMED, *POSITIONS)
-    name = query.text("key")
-    if name is None:
-        raise OptionError("give key=, the experiment's key")
-    experiment = store.experiments.get(name)
+    experiment = store.experiments.get(query.needed("key"))
     sort = _sort(query)
     descending = query.text("descending") is not None
     grid = store.experiments.grid(
@@ -93,7 +90,7 @@ def _sorted(query: Query, column: GridColumn, sort: ColumnKey | None, descending
 
 def _baseline(store: Store, query: Query, experiment: ExperimentRow) -> ExperimentRow | None:
     given = query.text("baseline")
-    return store.experiments.get(given) if given is not None else baseline_of(store, experiment)
+    return store.experiments.get(given) if given is not None else store.experiments.baseline(experiment.key)
 
 
 def _outcome_counts(grid: GridPage) -> list[tuple[str, int]]:
@@ -134,3 +131,26 @@ def _csv_rows(grid: GridPage) -> Iterator[list[Any]]:
             row.error,
             *(part for cell in cells for part in cell),
         ]
+
+
+SCREEN = Screen(
+    "/experiment",
+    "An experiment: a row per item, a column per scorer, and the changes against a baseline.",
+    experiment_page,
+    (
+        Parameter("key", "The experiment's key, its beginning, or its name.", is_needed=True),
+        Parameter("baseline", "The experiment that it is measured against."),
+        Parameter("sort", "The scorer whose column the rows are sorted by."),
+        Parameter("sort_turn", "The turn of that column.", {**WHOLE, "maximum": 2**31 - 1}),
+        Parameter("descending", "1: the highest first."),
+        Parameter("score", "The score that is opened beside the list.", WHOLE),
+        *parameters_of(GridFilter, {"outcomes": "outcome"}),
+        *POSITION_PARAMETERS,
+    ),
+    {
+        "experiment": ExperimentRow,
+        "baseline": ExperimentRow | None,
+        "grid": GridPage,
+        "selected": StoredScore | None,
+    },
+)

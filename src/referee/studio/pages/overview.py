@@ -8,9 +8,10 @@ from referee.storage.columns import GridColumn
 from referee.storage.experiment_rows import ExperimentRow
 from referee.storage.scores import Facets
 from referee.storage.store import Store
-from referee.studio.baseline import Against, against_baseline, baseline_of
+from referee.studio.baseline import Against, against_baseline
 from referee.studio.page import Page, Rows
 from referee.studio.query import Query
+from referee.studio.screen import Parameter, Screen
 
 #: For so many of the experiments on the page it is looked up what got worse.
 MOST_COMPARED = 5
@@ -27,7 +28,6 @@ class Change(NamedTuple):
 
 def overview_page(store: Store, query: Query) -> Page:
     """The latest experiments and what got worse since their baselines."""
-    query.allow("before")
     limit = query.limit if query.text("limit") else 20
     found = store.experiments.latest(limit=limit + 1, before=query.text("before"))
     shown = found[:limit]
@@ -51,7 +51,7 @@ def _compared(shown: list[ExperimentRow]) -> list[ExperimentRow]:
 
 def _worse(store: Store, row: ExperimentRow) -> list[Change]:
     """The scorers that are worse than in the baseline, the clear losses first."""
-    baseline = baseline_of(store, row)
+    baseline = store.experiments.baseline(row.key)
     if baseline is None:
         return []
     columns = {column.key: column for column in store.experiments.columns(row.key)}
@@ -75,3 +75,12 @@ def _plain(change: Change) -> dict[str, Any]:
 
 def _total(facets: Facets) -> int:
     return sum(facet.count for facet in facets.outcomes)
+
+
+SCREEN = Screen(
+    "/",
+    "The latest experiments with their verdicts, and what got worse since their baselines.",
+    overview_page,
+    (Parameter("before", "The key of the experiment before which the list begins."),),
+    {"experiments": list[ExperimentRow], "worse": list[dict[str, Any]], "scores": int},
+)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from referee.errors import OptionError
+from referee.storage.figures import Histogram
 from referee.storage.filters import ScoreFilter
 from referee.storage.outcomes import OUTCOMES
 from referee.storage.pages import ORDERS
-from referee.storage.score_rows import ScoreRow
-from referee.storage.scores import ScorePage
+from referee.storage.score_rows import ScoreRow, StoredScore
+from referee.storage.scores import Facets, ScorePage, Survey
 from referee.storage.store import Store
 from referee.studio.page import Page, Rows
 from referee.studio.panel import panel_of
-from referee.studio.query import POSITIONS, Query
+from referee.studio.query import Query
+from referee.studio.screen import POSITION_PARAMETERS, WHOLE, Parameter, Screen, parameters_of
 
 SCORE_COLUMNS = (
     "number",
@@ -37,20 +38,21 @@ _FILTERS = [name for name in ScoreFilter.__struct_fields__ if name != "outcomes"
 
 def scores_page(store: Store, query: Query) -> Page:
     """A page of scores with facets and a histogram, and one score opened beside it."""
-    query.allow(*_FILTERS, *_RENAMED, "order", "score", *POSITIONS)
     where = _where(query)
-    found = _found(store, query, where)
-    facets = store.scores.facets(where)
-    try:
-        histogram = store.scores.histogram(where) if found.total else None
-    except OptionError:  # scores of different ranges have no histogram together
-        histogram = None
+    survey = _survey(store, query, where)
+    found = survey.page
     number = query.whole("score")
     stored = store.scores.get(number) if number is not None else None
     return Page(
         "scores.html",
         "Scores",
-        {"filter": where, "scores": found, "facets": facets, "histogram": histogram, "selected": stored},
+        {
+            "filter": where,
+            "scores": found,
+            "facets": survey.facets,
+            "histogram": survey.histogram,
+            "selected": stored,
+        },
         Rows(SCORE_COLUMNS, [score_cells(row) for row in found.rows]),
         {
             "panel": None if stored is None else panel_of(store, stored),
@@ -72,11 +74,32 @@ def _where(query: Query) -> ScoreFilter:
     return query.struct(ScoreFilter, renamed=_RENAMED, lists=["outcome"])
 
 
-def _found(store: Store, query: Query, where: ScoreFilter) -> ScorePage:
-    """The page that is asked for. A link to a score alone leads to the page that it is on."""
+def _survey(store: Store, query: Query, where: ScoreFilter) -> Survey:
+    """What is asked for. A link to a score alone leads to the page that it is on."""
     order: Any = query.text("order") or "newest"
     after, before, number = query.text("after"), query.text("before"), query.whole("score")
-    page = store.scores.page(where, order=order, limit=query.limit, after=after, before=before)
-    if number is None or after or before or any(row.number == number for row in page.rows):
-        return page
-    return store.scores.page(where, order=order, limit=query.limit, from_score=number)
+    if number is None or after or before:
+        return store.scores.survey(where, order=order, limit=query.limit, after=after, before=before)
+    first = store.scores.page(where, order=order, limit=query.limit)
+    begins_there = all(row.number != number for row in first.rows)
+    return store.scores.survey(where, order=order, limit=query.limit, from_score=number if begins_there else None)
+
+
+SCREEN = Screen(
+    "/scores",
+    "All scores under any filter, with counts by what they are made of.",
+    scores_page,
+    (
+        *parameters_of(ScoreFilter, {"outcomes": "outcome"}),
+        Parameter("order", "How the list is sorted.", {"type": "string", "enum": list(ORDERS)}),
+        Parameter("score", "The score that is opened beside the list.", WHOLE),
+        *POSITION_PARAMETERS,
+    ),
+    {
+        "filter": ScoreFilter,
+        "scores": ScorePage,
+        "facets": Facets,
+        "histogram": Histogram | None,
+        "selected": StoredScore | None,
+    },
+)

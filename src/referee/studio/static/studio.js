@@ -42,12 +42,37 @@
       if (event.key === "Escape") field.blur();
       return;
     }
+    const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (button) {
+      event.preventDefault();
+      button.click();
+      return;
+    }
     const action = actions[event.key];
     if (action) {
       event.preventDefault();
       action();
     }
   });
+
+  // What changes by itself, such as the progress of a job, is asked for again; everything else stays as it is.
+  const PAUSE_MS = 1500;
+  async function refresh() {
+    const shown = document.querySelector("[data-live]");
+    if (!shown) return;
+    if (!document.hidden && !shown.contains(document.activeElement)) {
+      try {
+        const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+        const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const main = page.querySelector("main");
+        if (answer.ok && main) document.querySelector("main").replaceWith(document.adoptNode(main));
+      } catch {
+        // The Studio was stopped; what is shown stays.
+      }
+    }
+    setTimeout(refresh, PAUSE_MS);
+  }
+  setTimeout(refresh, PAUSE_MS);
 
   // An address without the empty fields of a form.
   document.addEventListener("submit", (event) => {
