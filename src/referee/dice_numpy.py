@@ -16,17 +16,15 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
     buckets = absent + 1
     wanted_or_none = np.append(wanted, 0)  # the bucket of all other pairs
     # For Latin-1 texts a character becomes its place in the reference's alphabet, by a look-up in C. The pairs, read
-    # from memory as 16-bit numbers, are then small, so that few bins are cleared and counted for each text.
+    # from memory as 16-bit numbers, are then small enough to be looked up in a table: the bucket of each pair.
     latin = [(chr(key >> 32), chr(key & 0xFFFFFFFF)) for key in keys.tolist()]
     alphabet = sorted({character for pair in latin for character in pair if character < "\u0100"})[:255]
     place = {character: index for index, character in enumerate(alphabet)}
     places = bytes(place.get(chr(code), len(alphabet)) for code in range(256))
-    bins = (len(alphabet) << 8) + len(alphabet) + 1
-    known = [index for index, (one, other) in enumerate(latin) if one in place and other in place]
-    narrow = np.array(
-        [int.from_bytes(bytes([place[latin[i][0]], place[latin[i][1]]]), sys.byteorder) for i in known], np.intp
-    )
-    narrow_wanted = wanted[known]
+    buckets_of = np.full((len(alphabet) << 8) + len(alphabet) + 1, absent, np.intp)
+    for bucket, (one, other) in enumerate(latin):
+        if one in place and other in place:
+            buckets_of[int.from_bytes(bytes([place[one], place[other]]), sys.byteorder)] = bucket
 
     def shared(text: str) -> int:
         try:
@@ -38,8 +36,8 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
             return int(np.minimum(np.bincount(found, minlength=buckets), wanted_or_none).sum())
         size = len(codes)
         in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
-        counts = np.bincount(np.frombuffer(in_memory, np.uint16), None, bins)
-        return int(np.add.reduce(np.minimum(counts[narrow], narrow_wanted)))
+        found = np.bincount(buckets_of[np.frombuffer(in_memory, np.uint16)], None, buckets)
+        return int(np.add.reduce(np.minimum(found, wanted_or_none)))
 
     return shared
 

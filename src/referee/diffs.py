@@ -144,7 +144,7 @@ class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether nothing is wrong."""
         if self.matched == len(self.lines):
             return True
-        return not any([line.problem for line in self.lines])
+        return not any(line.problem for line in self.lines)
 
     @property
     def summary(self) -> str:

@@ -35,7 +35,7 @@ def equal(left: Any, right: Any) -> bool:
     """
     # Python's own equality is coarser than JSON's only where a boolean meets a number, so it decides quickly
     # that two values differ. Of equal ones those with the same text have the same kinds; only the rest are walked.
-    if not left == right:
+    if left != right:
         return False
     if type(left) is str:
         return True

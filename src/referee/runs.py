@@ -141,7 +141,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=Tr
         return tuple([call.name for call in self.tool_calls])
 
     @_Lazy
-    def _answers(self) -> dict[tuple[Scope, bool, bool], str]:
+    def _folded_text(self) -> str:
+        return fold(self.output_text)
+
+    @_Lazy
+    def _caseless_text(self) -> str:
+        return self._folded_text.casefold()
+
+    @_Lazy
+    def _final_answers(self) -> dict[tuple[bool, bool], str]:
         return {}
 
     def answer(self, scope: Scope = "all", *, normalize: bool = True, ignore_case: bool = True) -> str:
@@ -152,17 +160,29 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=Tr
             normalize: Fold typography and Unicode forms (`referee.text.fold`).
             ignore_case: Fold case with `str.casefold`.
         """
-        key = (scope, normalize, ignore_case)
-        text = self._answers.get(key)
+        if scope == "all":
+            if normalize:
+                return self._caseless_text if ignore_case else self._folded_text
+            return self.output_text.casefold() if ignore_case else self.output_text
+        text = self._final_answers.get((normalize, ignore_case))
         if text is None:
-            if ignore_case:
-                text = self.answer(scope, normalize=normalize, ignore_case=False).casefold()
-            elif normalize:
-                text = fold(self.answer(scope, normalize=False, ignore_case=False))
-            else:
-                text = self.output_text if scope == "all" else self.final_text
-            self._answers[key] = text
+            text = fold(self.final_text) if normalize else self.final_text
+            text = text.casefold() if ignore_case else text
+            self._final_answers[normalize, ignore_case] = text
         return text
+
+
+def prime(run: Run, output_text: str, tool_calls: tuple[ToolCall, ...]) -> None:
+    """Tell a run what a reader already knows of its output, so that it need not be worked out again.
+
+    Args:
+        run: The run.
+        output_text: Its `output_text`.
+        tool_calls: Its `invocations`, all of which are calls.
+    """
+    known = run.__dict__
+    known["output_text"] = output_text
+    known["invocations"] = known["tool_calls"] = tool_calls
 
 
 def content_id(run: Run) -> str:

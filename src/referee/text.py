@@ -39,9 +39,9 @@ def _fold_table() -> dict[str, str]:
 
 _FOLD = _fold_table()
 _FOLDED_CHARACTERS = frozenset(_FOLD)
-_has_folded_character = re.compile(f"[{re.escape(''.join(_FOLD))}]").search
 #: White space in ASCII other than the space itself; `in` on each is faster than one pass of a regular expression.
 _ASCII_SPACES = tuple(character for character in _SPACES if character < "\x80")
+_has_folded_character = re.compile(f"[{re.escape(''.join(_FOLDED_CHARACTERS.difference(_ASCII_SPACES)))}]").search
 
 
 def fold(text: str) -> str:
@@ -54,10 +54,10 @@ def fold(text: str) -> str:
         >>> fold("It\u2019s\u00a0 \u201cfine\u201d \u2013 caf\u0065\u0301\u2026")
         'It\\'s "fine" - café...'
     """
+    for space in _ASCII_SPACES:
+        if space in text:
+            text = text.replace(space, " ")
     if text.isascii():
-        for space in _ASCII_SPACES:
-            if space in text:
-                text = text.replace(space, " ")
         return _collapse_spaces(text)
     if _has_folded_character(text):
         for character in _FOLDED_CHARACTERS.intersection(text):

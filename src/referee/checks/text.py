@@ -9,7 +9,7 @@ from typing import Any
 from referee.checks.check import FAILED, PASSED, check, require_text
 from referee.display import quoted
 from referee.errors import OptionError
-from referee.patterns import FLAGS, compile_pattern, found
+from referee.patterns import FLAGS, compile_pattern, finder
 from referee.pipeline import Scorer, Verdict
 from referee.runs import Run, Scope
 from referee.text import dice_with, fold, without_spaces
@@ -187,14 +187,14 @@ def matches(
     where: Scope = scope or ("final" if exact else "all")
     require_scope("matches", where)
     compiled = compile_pattern(pattern)
+    is_found = finder(compiled, whole=exact)
     shown = f"/{compiled.pattern}/"
     goal = "the whole text matches" if exact else "the text matches"
     passed: Verdict = (PASSED, f"{goal} {shown}")
     failed: Verdict = (FAILED, f"{'the whole text does not match' if exact else 'the text does not match'} {shown}")
 
     def judge_run(run: Run) -> Verdict:
-        text = run.answer(where, normalize=False, ignore_case=False)
-        return passed if found(compiled, text, whole=exact) else failed
+        return passed if is_found(run.answer(where, normalize=False, ignore_case=False)) else failed
 
     options = {"pattern": _plain_pattern(pattern), "exact": exact, "scope": where}
     defaults = {"exact": False, "scope": "final" if exact else "all"}
@@ -250,7 +250,9 @@ def similarity(
     alike = dice_with(wanted)
 
     def judge_run(run: Run) -> Verdict:
-        value = alike(without_spaces(run.answer(scope, normalize=normalize, ignore_case=ignore_case)))
+        text = run.answer(scope, normalize=normalize, ignore_case=ignore_case)
+        # Folded text has no white space but plain spaces.
+        value = alike(text.replace(" ", "") if normalize else without_spaces(text))
         if threshold is None:
             return value, f"similarity {value:.3f}"
         if value >= threshold:

@@ -14,7 +14,7 @@ import msgspec
 from referee.errors import OptionError
 from referee.expectations.paths import EVERY, Path, Segment, parse_path
 from referee.jsonvalue import equal
-from referee.patterns import compile_pattern, found
+from referee.patterns import compile_pattern, finder
 from referee.scores import TOLERANCE
 
 #: A matcher as users write it: a word, `{"abs_tol": x}`, `{"regex": p}`, or a function `(expected, actual) -> bool`.
@@ -130,9 +130,7 @@ def _found_by(pattern: Any) -> Matcher:
     compiled = compile_pattern(pattern)
 
     # One call is compared with many expected calls; its text is searched once.
-    @lru_cache(maxsize=16)
-    def search(text: str) -> bool:
-        return found(compiled, text)
+    search = lru_cache(maxsize=16)(finder(compiled))
 
     return Matcher(
         f"found by /{compiled.pattern}/", lambda _expected, actual: isinstance(actual, str) and search(actual)

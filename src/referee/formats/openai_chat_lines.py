@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from referee.formats.conversation import Conversation, json_result
-from referee.formats.decoded import Decoded, Turns
+from referee.formats.decoded import Counts, Decoded, Turns
 from referee.jsonvalue import decode as decode_json
 from referee.messages import Message, Part, Role, Text, ToolCall
-from referee.runs import Usage
+from referee.runs import Run, Usage, prime, with_id
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -78,67 +78,113 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
         record = _decode_record(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-    talk = _plain_talk(record.messages)
+    talk = _read(record.messages)
     if talk is None:
         return None
-    fields: dict[str, Any] = {}
-    if record.id is not None:
-        fields["id"] = record.id
-    if record.model:
-        fields["model"] = record.model
-    if record.ground_truth is not None:
-        fields["ground_truth"] = record.ground_truth
+    usage = record.usage
+    fields: dict[str, Any] = {
+        "id": record.id or "",
+        "model": record.model or None,
+        "ground_truth": record.ground_truth,
+        "expected_tool_calls": _expected_calls(record),
+        "usage": usage and Usage(usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+    }
+    if turns == "all":
+        return Decoded([_whole_run(talk, fields)], talk.counts)
+    cut = Conversation()
+    cut.messages = talk.system + talk.others
+    cut.counts = talk.counts
+    return cut.decoded(turns, **fields)
+
+
+def _expected_calls(record: _Record) -> Any:
     if record.expected_tool_calls is not None:
-        fields["expected_tool_calls"] = record.expected_tool_calls
-    elif record.expected is not None and record.expected.tool_calls is not None:
-        fields["expected_tool_calls"] = [
-            {"name": call.name, "args": call.arguments} for call in record.expected.tool_calls
-        ]
-    if record.usage is not None:
-        fields["usage"] = Usage(record.usage.prompt_tokens, record.usage.completion_tokens, record.usage.total_tokens)
-    return talk.decoded(turns, **fields)
+        return record.expected_tool_calls
+    if record.expected is None or record.expected.tool_calls is None:
+        return None
+    return [{"name": call.name, "args": call.arguments} for call in record.expected.tool_calls]
 
 
-def _plain_talk(messages: list[_Message]) -> Conversation | None:
+def _whole_run(talk: _Talk, fields: dict[str, Any]) -> Run:
+    others, start = talk.others, talk.start
+    run = with_id(Run(input=others[:start], output=others[start:], system=talk.system, **fields))
+    prime(run, "\n".join(talk.texts), tuple(talk.calls))
+    return run
+
+
+class _Talk(msgspec.Struct, gc=False):
+    """The messages but the system's, where the first of the assistant stands, and what the assistant said and called."""
+
+    system: list[Message]
+    others: list[Message]
+    start: int
+    texts: list[str]
+    calls: list[ToolCall]
+    counts: Counts
+
+
+def _read(messages: list[_Message]) -> _Talk | None:
     """The conversation of plain messages, or `None` when a result needs more than its id to be joined.
 
     It goes from the last message to the first, so that a call finds its result already there and is made once.
     """
-    talk = Conversation()
-    counts = talk.counts
     results: dict[str, str | None] = {}
-    kept: list[Message] = []
+    system: list[Message] = []
+    others: list[Message] = []
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    count = first = 0
     for message in reversed(messages):
         role = _ROLES.get(message.role)
+        content = message.content
         if role == "tool":
             if not message.tool_call_id or message.tool_call_id in results:
                 return None
-            results[message.tool_call_id] = message.content
-            counts.results_received += 1
+            results[message.tool_call_id] = content
+            count += 1
             continue
         if role is None:
             return None
-        parts: list[Part] = []
-        for call in reversed(message.tool_calls or ()):
-            counts.tool_calls_received += 1
-            try:
-                args = decode_json(call.function.arguments)
-            except (msgspec.DecodeError, RecursionError):
+        parts: list[Part] = [Text(content)] if content else []
+        if message.tool_calls:
+            made = _calls(message.tool_calls, results) if role == "assistant" else None
+            if made is None:
                 return None
-            if call.id and call.id in results:
-                parts.append(ToolCall(call.function.name, args, call.id, "result", json_result(results.pop(call.id))))
-            else:
-                parts.append(ToolCall(call.function.name, args, call.id or None))
-        if message.content:
-            parts.append(Text(message.content))
-        if len(parts) > 1:
-            parts.reverse()
-        kept.append(Message(role, parts))
+            parts += made
+            calls[:0] = made
+        if role == "system":
+            system.append(Message(role, parts))
+            continue
+        others.append(Message(role, parts))
+        if role == "assistant":
+            first = len(others)
+            if content and not content.isspace():
+                texts.append(content)
     if results:
         return None
-    kept.reverse()
-    talk.messages = kept
-    counts.messages_received = counts.messages_kept = len(messages)
-    counts.tool_calls_kept = counts.tool_calls_received
-    counts.results_kept = counts.results_received
-    return talk
+    system.reverse()
+    others.reverse()
+    texts.reverse()
+    sent, called = len(messages), len(calls)
+    counts = Counts(sent, sent, called, called, count, count)
+    return _Talk(system, others, len(others) - first, texts, calls, counts)
+
+
+def _calls(calls: list[_Call], results: dict[str, str | None]) -> list[ToolCall] | None:
+    """A message's calls with their results, or `None` when one is not plain."""
+    made = []
+    for call in reversed(calls):
+        name = call.function.name
+        try:
+            args = decode_json(call.function.arguments)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if not name:
+            return None
+        key = call.id
+        if key and key in results:
+            made.append(ToolCall(name, args, key, "result", json_result(results.pop(key))))
+        else:
+            made.append(ToolCall(name, args, key or None))
+    made.reverse()
+    return made
