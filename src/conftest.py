@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "openai_agents": "agents", "langgraph": "langgraph"}
+_FRAMEWORKS = {
+    "evaluate/targets/langgraph": "langgraph",
+    "evaluate/targets/openai_agents": "agents",
+    "evaluate/targets/pydantic_ai": "pydantic_ai",
+    "integrations/langchain": "langchain_core",
+    "integrations/openai_agents": "agents",
+    "integrations/pydantic_ai": "pydantic_ai",
+}
 
-collect_ignore = [
-    f"referee/evaluate/targets/{module}.py" for module, package in _FRAMEWORKS.items() if find_spec(package) is None
-]
+collect_ignore = [f"referee/{module}.py" for module, framework in _FRAMEWORKS.items() if find_spec(framework) is None]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from referee.formats import read_runs, to_run
     from referee.items import Item, Turn
     from referee.judge import Judge
+    from referee.live import Live
     from referee.loading import load_scorer
     from referee.messages import File, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
     from referee.pipeline import Scorer, as_scorer, create_scorer
@@ -55,6 +56,7 @@ _HOME = {
     "Item": "items",
     "Judge": "judge",
     "JudgeError": "errors",
+    "Live": "live",
     "Message": "messages",
     "MissingExtraError": "errors",
     "Opaque": "messages",
@@ -105,6 +107,7 @@ __all__ = [
     "Item",
     "Judge",
     "JudgeError",
+    "Live",
     "Message",
     "MissingExtraError",
     "Opaque",

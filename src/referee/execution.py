@@ -221,9 +221,13 @@ def out_of_range(value: float, scorer: Plan) -> InvalidScoreError:
     return InvalidScoreError(f"generate_score gave {value!r}, which is not in the range {low:g} to {high:g}")
 
 
-def step_error(step: str, error: Exception) -> StepError:
+def step_error(step: str, error: BaseException) -> StepError:
     """The record of a failed step; of a judge's failure with the raw reply."""
-    return StepError(step, type(error).__name__, str(error), getattr(error, "raw_reply", None))
+    try:
+        message = str(error)
+    except Exception:
+        message = "the error can't be shown as text"
+    return StepError(step, type(error).__name__, message, getattr(error, "raw_reply", None))
 
 
 def outcome(scorer: Plan, run: Run, **fields: Any) -> Score:

@@ -56,9 +56,9 @@ class Background:
             on_drop=settings.on_drop,
         )
         self._bindings = bindings
+        self._stopped = threading.Event()
         self._lanes = self._assign(settings.concurrency)
         self._intake = Intake(bindings, ledger, self._distribute)
-        self._stopped = threading.Event()
         start_thread("intake", self._intake.run)
         start_thread("clock", self._watch)
 
@@ -71,22 +71,26 @@ class Background:
         return nullcontext() if self._telemetry is None else self._spanned(self._telemetry, task)
 
     def finish(self, task: Task, score: Score) -> None:
-        """Take the score of a task. A later score of the same task is ignored."""
-        if task.settle():
+        """Take the score of a task. A later score of the same task is ignored, and any after the end."""
+        if not self._stopped.is_set() and task.settle():
             self._writer.put(Finished(task, score, time.time_ns()))
 
     def stop(self, timeout: float) -> None:
-        """End the threads and processes; wait so many seconds for what is scored to be saved."""
+        """End the threads and processes, and wait so many seconds for what is scored to be saved.
+
+        A write in another process that takes longer is ended, and what it was to save has failed. One of a store in this
+        process can't be: what it saves later has been counted as dropped.
+        """
         self._stopped.set()
         self._intake.stop()
         for lane in self._distinct_lanes():
             lane.stop()
         is_saved = self._writer.stop(timeout)
         if self._distant is not None:
-            if is_saved:
-                self._distant.end()
-            else:
+            if not is_saved:
                 self._distant.kill()
+                self._writer.stop(timeout)
+            self._distant.end()
 
     def forget(self) -> None:
         """Let go of what belongs to the parent process: called in a forked child."""
@@ -136,6 +140,9 @@ class Background:
     @contextmanager
     def _spanned(self, telemetry: Telemetry, task: Task) -> Iterator[None]:
         submission = task.submission
-        task.span = telemetry.start(task.binding.scorer, submission.id, submission.operation)
-        with telemetry.within(task.span):
+        try:
+            task.span = telemetry.start(task.binding.scorer, submission.id, submission.operation)
+        except Exception:
+            _log.exception("the span of a scoring could not be begun")
+        with nullcontext() if task.span is None else telemetry.within(task.span):
             yield

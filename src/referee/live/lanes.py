@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
 from typing import Any, Protocol
 
@@ -151,6 +151,7 @@ class LoopLane:
         self._desk = desk
         self._tasks = TaskQueue()
         self._slots = threading.Semaphore(concurrency)
+        self._begun: set[Future[None]] = set()
         _prepare_loop(os.getpid())
         start_thread(name, self._loop)
 
@@ -162,8 +163,10 @@ class LoopLane:
         """The loop keeps the time itself."""
 
     def stop(self) -> None:
-        """End the thread; what has begun goes on."""
+        """End the thread, and cancel what has begun: nobody waits for it, and a judge costs money."""
         self._tasks.end()
+        for begun in list(self._begun):
+            begun.cancel()
 
     def forget(self) -> None:
         """Nothing of this lane outlives a fork."""
@@ -175,7 +178,13 @@ class LoopLane:
                 self._desk.finish(task, task.failed(run))
                 continue
             self._slots.acquire()
-            submit_coroutine(self._score(task, run))
+            begun = submit_coroutine(self._score(task, run))
+            self._begun.add(begun)
+            begun.add_done_callback(self._ended)
+
+    def _ended(self, begun: Future[None]) -> None:
+        self._begun.discard(begun)
+        self._slots.release()
 
     async def _score(self, task: Task, run: Run) -> None:
         timeout = self._desk.timeout
@@ -184,10 +193,8 @@ class LoopLane:
                 score = await within(_scored(task, run), asyncio.get_running_loop().time() + timeout)
         except DeadlineError:
             score = task.failed(too_long(timeout))
-        except Exception as error:
+        except BaseException as error:  # a scorer that cancels itself; after `stop` the score is ignored
             score = task.failed(error)
-        finally:
-            self._slots.release()
         self._desk.finish(task, score)
 
 

@@ -40,6 +40,8 @@ class Ledger:
         self.awaited = 0
         self._closed = False
         self._over = False
+        #: Whether something was still pending at the end.
+        self.cut_short = False
 
     def arrive(self) -> bool:
         """Count a run that was received; whether there is room for it. If not, every scorer has dropped it."""
@@ -54,6 +56,8 @@ class Ledger:
     def withdraw(self) -> None:
         """Drop a run that has arrived and can't be passed on."""
         with self._lock:
+            if self._over:
+                return
             self._undecided -= 1
             self._turn_away("closed")
             self._settled.notify_all()
@@ -103,6 +107,9 @@ class Ledger:
     def end(self) -> None:
         """Drop what is still pending: the time is up. Nothing is decided or settled any more."""
         with self._lock:
+            if self._over:
+                return
+            self.cut_short = not self._is_idle()
             if self._undecided:
                 self._turn_away("deadline", self._undecided)
             self._undecided = 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 import weakref
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Protocol
@@ -14,11 +16,16 @@ from typing import Protocol
 class Lived(Protocol):
     """What has a part in the life of a process."""
 
-    def flush(self) -> bool:
-        """Wait, within its time, until what was accepted is scored."""
+    @property
+    def exit_timeout(self) -> float:
+        """Seconds that the end of the process may wait for it."""
         ...
 
-    def close(self) -> bool:
+    def flush(self, timeout: float) -> bool:
+        """Wait until what was accepted is scored."""
+        ...
+
+    def close(self, timeout: float) -> bool:
         """Wait like `flush`, drop the rest, and end threads and processes."""
         ...
 
@@ -59,14 +66,27 @@ def ended(lived: Lived) -> None:
     _running.discard(lived)
 
 
+class _Patience:
+    """How long the end of the process has waited so far. All that run share it, and both times that they are waited for."""
+
+    spent = 0.0
+
+    def wait(self, wait: Callable[[Lived, float], bool]) -> None:
+        for lived in list(_running):
+            began = time.monotonic()
+            wait(lived, max(0.0, lived.exit_timeout - self.spent))
+            self.spent += time.monotonic() - began
+
+
+_patience = _Patience()
+
+
 def _flush() -> None:
-    for lived in list(_running):
-        lived.flush()
+    _patience.wait(lambda lived, timeout: lived.flush(timeout))
 
 
 def _close() -> None:
-    for lived in list(_running):
-        lived.close()
+    _patience.wait(lambda lived, timeout: lived.close(timeout))
 
 
 def _after_fork() -> None:

@@ -43,7 +43,7 @@ class Live:
         queue_size: How many runs may wait for one scorer. Further ones are dropped.
         concurrency: How many runs one asynchronous scorer works on at once. A judge's own limits hold besides.
         timeout: Seconds that one score may take; then it is an error.
-        exit_timeout: Seconds that `flush`, `close` and the end of the program wait for what is not finished.
+        exit_timeout: Seconds that `flush`, `close` and the end of the program wait for what is not scored.
         on_drop: Told of dropped runs, in a background thread, a few times a second at most. It should return soon:
             scores are saved by the same thread.
         telemetry: Where OpenTelemetry's spans, events and metrics go; the application's global providers when `None`.
@@ -87,7 +87,7 @@ class Live:
                 raise OptionError(f"Live: {option} must be a number of seconds above 0, not {seconds!r}")
         self._bindings: dict[str, Binding] = bind(scorers, judge)
         self._room = queue_size
-        self._exit_timeout = exit_timeout
+        self.exit_timeout = exit_timeout
         self._settings = Settings(
             store=_prepared(store, self._bindings),
             telemetry=telemetry,
@@ -96,6 +96,7 @@ class Live:
             timeout=timeout,
         )
         self._background: Background | None = None
+        self._closed = False
         self._begin()
         lifetime.born(self)
 
@@ -203,10 +204,13 @@ class Live:
         if not ledger.arrive():
             return
         try:
-            self._started().put(Submission(output, given, request, run_id, around, when, make))
+            background = self._started()
+            if background is not None:
+                background.put(Submission(output, given, request, run_id, around, when, make))
+                return
         except Exception:  # such as no further thread at the end of the program
             _log.exception("a run could not be taken")
-            ledger.withdraw()
+        ledger.withdraw()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until what was accepted so far is scored and saved.
@@ -217,28 +221,28 @@ class Live:
         Returns:
             Whether nothing is pending.
         """
-        return self._ledger.wait(self._exit_timeout if timeout is None else timeout)
+        return self._ledger.wait(self.exit_timeout if timeout is None else timeout)
 
     def close(self, timeout: float | None = None) -> bool:
-        """Take no more runs, wait like `flush`, drop what is not finished by then, and end threads and processes.
+        """Take no more runs, wait like `flush`, drop what is not scored by then, and end threads and processes.
 
         It is called at the end of the program. Runs that are submitted later are dropped.
 
         Args:
-            timeout: Seconds to wait; `exit_timeout` when `None`.
+            timeout: Seconds to wait; `exit_timeout` when `None`. What is scored by then may take a few more to be saved.
 
         Returns:
             Whether everything that was accepted is finished.
         """
         self._ledger.close()
-        finished = self.flush(timeout)
-        self._ledger.end()
+        self.flush(timeout)
         with self._starting:
-            background, self._background = self._background, None
+            background, self._background, self._closed = self._background, None, True
         if background is not None:
             background.stop(_LAST_WRITE)
+        self._ledger.end()
         lifetime.ended(self)
-        return finished
+        return not self._ledger.cut_short
 
     def after_fork(self) -> None:
         """Start afresh in a forked child: what was accepted before is scored by its parent."""
@@ -252,18 +256,19 @@ class Live:
         self._starting = threading.RLock()
         self._background = None
 
-    def _started(self) -> Background:
+    def _started(self) -> Background | None:
+        """What works in the background, started if it is not; `None` once it is closed."""
         background = self._background
         if background is None:
             with self._starting:
                 background = self._background
-                if background is None:
+                if background is None and not self._closed:
                     background = self._background = Background(self._bindings, self._ledger, self._settings)
                     lifetime.started(self)
         return background
 
 
-#: Seconds that the last writes may take when the program ends.
+#: Seconds that the last writes may take when it is closed.
 _LAST_WRITE = 2.0
 
 

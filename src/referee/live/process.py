@@ -17,6 +17,8 @@ from referee.live import wire
 
 #: Seconds that a child may take to start, with the packages that scorers load.
 _TO_START = 60.0
+#: Seconds from one start to the next: a child that keeps ending must not take a processor for its starts alone.
+_BETWEEN_STARTS = 1.0
 #: The child looks for modules where this process does, also where that was changed after the start.
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from referee.live.child import main; main()"
 #: An interrupt at the terminal is for the program, which decides what becomes of its children.
@@ -24,10 +26,10 @@ _APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 
 
 class ChildEndedError(RefereeError):
-    """A child gave no answer: it ended by itself with this code, or it took too long and was ended."""
+    """A child gave no answer: it ended by itself with this code, or it was ended, or it took too long."""
 
     def __init__(self, code: int | None, *, too_long: bool) -> None:
-        super().__init__(f"ended with code {code}")
+        super().__init__("was ended" if code is None else f"ended with code {code}")
         self.too_long = too_long
 
 
@@ -46,6 +48,8 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._deadline: float | None = None
         self._killed = False
+        self._closed = threading.Event()
+        self._started = -_BETWEEN_STARTS
 
     def ask(self, frames: list[bytes], timeout: float) -> bytes:
         """Send a request and wait for its answer. For one thread at a time.
@@ -74,7 +78,8 @@ class ChildProcess:
                 self._process.kill()
 
     def kill(self) -> None:
-        """End the child from another thread, in the middle of its work."""
+        """End the child for good: from another thread, in the middle of its work."""
+        self._closed.set()
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -103,6 +108,9 @@ class ChildProcess:
         return _descriptors(process or self._start())
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if self._closed.wait(max(0.0, self._started + _BETWEEN_STARTS - time.monotonic())):
+            raise ChildEndedError(None, too_long=False)
+        self._started = time.monotonic()
         process = subprocess.Popen(  # noqa: S603 - our own program, without a shell
             [sys.executable, "-c", _PROGRAM, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
@@ -112,6 +120,8 @@ class ChildProcess:
         )
         with self._lock:
             self._process, self._killed = process, False
+            if self._closed.is_set():
+                process.kill()
         requests, replies = _descriptors(process)
         with self._within(_TO_START):
             wire.send(requests, wire.encode([self._duty, self._settings]))

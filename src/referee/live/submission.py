@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from referee.errors import ReadError
 from referee.execution import step_error
 from referee.live import wire
 from referee.live.filters import Facts
@@ -50,7 +51,7 @@ class Submission:
         self._given = snapshot(given)
         self._request = request
         #: The run's id. Empty until it is known.
-        self.id = run_id or (output.id if type(output) is Run else "")
+        self.id = str(run_id) if run_id else output.id if type(output) is Run else ""
         self._around = around
         self._when = when
         self._make = make
@@ -62,7 +63,9 @@ class Submission:
     def trace_id(self) -> str | None:
         """The trace, as hexadecimal digits."""
         told = self._request.trace_id or self._recorded.trace_id
-        return told or (format(self._around.trace_id, "032x") if self._around is not None else None)
+        if told:
+            return str(told)
+        return format(self._around.trace_id, "032x") if self._around is not None else None
 
     @cached_property
     def operation(self) -> Any:
@@ -74,11 +77,12 @@ class Submission:
     def facts(self) -> Facts:
         """What is known of the run beside its messages."""
         request, recorded = self._request, self._recorded
+        thread_id = request.thread_id or recorded.thread_id
         return Facts(
             context=request.context if request.context is not None else recorded.context,
             entity=request.entity,
             source=request.source or "live",
-            thread_id=request.thread_id or recorded.thread_id,
+            thread_id=str(thread_id) if thread_id else None,
         )
 
     @cached_property
@@ -93,7 +97,7 @@ class Submission:
                 try:
                     output = self._output if self._make is None else self._make(self._output)
                     self._read = self._identified(recorded_run(output, self._given))
-                except Exception as error:
+                except BaseException as error:  # `make` is the user's, and must not end our threads
                     self._read = step_error(READING, error)
                 self._output = self._given = None
             return self._read
@@ -107,12 +111,19 @@ class Submission:
     @property
     def bare_run(self) -> Run:
         """The run without its messages, for the score of a run that can't be read."""
-        return self._identified(Run())
+        try:
+            return self._identified(Run())
+        except Exception:  # a context that is no object, of a run that can't be read for that
+            return Run(id=self.id)
 
     def _identified(self, run: Run) -> Run:
         facts = self.facts
         known: dict[str, Any] = {"id": self.id}
         if facts.context is not None:
+            if not isinstance(facts.context, Mapping):
+                raise ReadError(
+                    f"the context must be an object of names and values, not {type(facts.context).__name__}"
+                )
             known["context"] = {**(run.context or {}), **facts.context}
         if facts.thread_id is not None:
             known["thread_id"] = facts.thread_id

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import msgspec
 
 from referee.errors import RefereeError
-from referee.execution import outcome
+from referee.execution import outcome, step_error
 from referee.live.bindings import Binding
 from referee.live.steps import SCORING
 from referee.live.submission import Submission
@@ -41,7 +41,7 @@ class Task:
 
     def failed(self, error: StepError | BaseException) -> Score:
         """The score that says what went wrong."""
-        problem = error if isinstance(error, StepError) else StepError(SCORING, type(error).__name__, str(error))
+        problem = error if isinstance(error, StepError) else step_error(SCORING, error)
         return outcome(self.binding.scorer, self.submission.bare_run, error=problem)
 
     def own(self, score: Score) -> Score:

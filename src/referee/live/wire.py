@@ -15,7 +15,16 @@ _LARGEST_READ = 1 << 20
 #: First byte of a frame's content: MessagePack, or JSON for what that can't hold (numbers beyond 64 bits, lone surrogates).
 _PACKED, _JSON = b"p", b"j"
 
-_pack = msgspec.msgpack.Encoder(enc_hook=repr).encode
+
+def _told(value: Any) -> str:
+    """An object's `repr`; one that has none is told by its type."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
+_pack = msgspec.msgpack.Encoder(enc_hook=_told).encode
 
 
 def encode(value: Any) -> bytes:
@@ -28,7 +37,7 @@ def encode(value: Any) -> bytes:
     try:
         return _PACKED + _pack(value)
     except (OverflowError, UnicodeEncodeError):
-        plain = msgspec.to_builtins(value, enc_hook=repr)
+        plain = msgspec.to_builtins(value, enc_hook=_told)
         return _JSON + json.dumps(plain).encode()
 
 

@@ -1,4 +1,7 @@
-"""The writer: saves what was scored in batches, tells it to OpenTelemetry, and settles it in the ledger."""
+"""The writer: saves what was scored in batches, tells it to OpenTelemetry, and settles it in the ledger.
+
+At its end it settles the ledger itself: only then is it known what was saved, and what has to count as dropped.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ _TICK = 0.25
 _TO_COLLECT = 0.05
 #: Seconds between the attempts of a write.
 _RETRY_AFTER = (0.2, 1.0)
-#: After so many failed writes of single runs in a row the store is taken to be out of order.
-_MOST_FAILURES = 2
+#: For so many seconds a batch that can't be stored is tried in parts; then the store is taken to be out of order.
+_TO_DIVIDE = 5.0
 
 
 class ScoreStore(Protocol):
@@ -75,7 +78,7 @@ class Writer:
         self._finished.put(finished)
 
     def stop(self, timeout: float) -> bool:
-        """End the thread once what was put is saved; whether that came about in so many seconds."""
+        """End the thread and the ledger once what was put is saved; whether that came about in so many seconds."""
         self._stopping.set()
         self._finished.put(None)
         if self._thread is not threading.current_thread():
@@ -88,6 +91,8 @@ class Writer:
             batch, stopped = self._next_batch()
             if batch:
                 self._settle(batch)
+            if stopped:
+                self._ledger.end()
             if stopped or time.monotonic() >= told + _TICK:
                 told = time.monotonic()
                 self._tell_drops()
@@ -133,30 +138,41 @@ class Writer:
                     self._telemetry.dropped(self._bindings[drop.scorer].scorer, drop.reason, drop.count)
                 if self._on_drop is not None:
                     self._on_drop(drop)
-            except Exception:
+            except BaseException:  # one that calls sys.exit() must not end this thread
                 _log.exception("on_drop failed")
 
     def _save(self, batch: list[Finished]) -> list[bool]:
         """Save the scores; for each of them whether it is saved."""
         store = self._store
-        if store is None or self._saved(store, batch):
+        if store is None:
             return [True] * len(batch)
-        for wait in _RETRY_AFTER:
-            self._stopping.wait(wait)
-            if self._saved(store, batch):
+        for wait in (*_RETRY_AFTER, None):
+            problem = self._problem(store, batch)
+            if problem is None:
                 return [True] * len(batch)
-        return self._save_singly(store, batch)
+            _log.warning("scores could not be stored: %s: %s", type(problem).__name__, problem)
+            if wait is not None:
+                self._stopping.wait(wait)
+        return self._save_in_parts(store, batch)
 
-    def _save_singly(self, store: ScoreStore, batch: list[Finished]) -> list[bool]:
-        """One score that can't be stored must not take the others with it."""
-        saved: list[bool] = []
-        for finished in batch:
-            hopeless = len(batch) == 1 or (len(saved) >= _MOST_FAILURES and not any(saved[-_MOST_FAILURES:]))
-            saved.append(not hopeless and self._saved(store, [finished]))
+    def _save_in_parts(self, store: ScoreStore, batch: list[Finished]) -> list[bool]:
+        """Save halves, and halves of those that fail: a score that can't be stored must not take the others with it."""
+        saved = [False] * len(batch)
+        until = time.monotonic() + _TO_DIVIDE
+        failed = [(0, len(batch))]
+        while failed and time.monotonic() < until:
+            start, end = failed.pop()
+            middle = (start + end) // 2
+            for first, last in ((start, middle), (middle, end)) if end - start > 1 else ():
+                if self._problem(store, batch[first:last]) is None:
+                    saved[first:last] = [True] * (last - first)
+                else:
+                    failed.append((first, last))
         _log.error("%d of %d scores could not be stored", saved.count(False), len(saved))
         return saved
 
-    def _saved(self, store: ScoreStore, batch: list[Finished]) -> bool:
+    def _problem(self, store: ScoreStore, batch: list[Finished]) -> BaseException | None:
+        """Save the scores; gives why they can't be saved, or `None`."""
         from referee.storage.scored_runs import ScoredRun
 
         by_run: dict[int, list[Finished]] = {}
@@ -165,10 +181,9 @@ class Writer:
         try:
             records = [ScoredRun(run=group[0].run, scores=[each.score for each in group]) for group in by_run.values()]
             store.save(records, experiment=EXPERIMENT, scorers=[binding.scorer for binding in self._bindings.values()])
-        except Exception as error:
-            _log.warning("scores could not be stored: %s: %s", type(error).__name__, error)
-            return False
-        return True
+        except BaseException as error:  # a store that calls sys.exit() must not end this thread
+            return error
+        return None
 
 
 def _outcome(finished: Finished) -> Outcome:
