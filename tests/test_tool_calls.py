@@ -382,7 +382,7 @@ def test_missing_extra_and_moved() -> None:
     assert changes(score) == [("moved", "a"), ("matched", "b"), ("matched", "c"), ("extra", "x"), ("missing", "d")]
     assert score.reason == (
         "2 of 4 expected calls matched: 1 in another place, 1 missing, 1 extra\n"
-        "  > 1 call 4 a()\n"
+        "  > 1 call 4 a\n"
         "      called in another place of the order\n"
         "  = 2 call 1 b\n"
         "  = 3 call 2 c\n"

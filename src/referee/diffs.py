@@ -229,7 +229,8 @@ def _many(count: int, noun: str) -> str:
 def _rows_of(line: CallDiff) -> list[str]:
     place = "" if line.place is None else f"{line.place + 1} "
     where = "" if line.call is None else f"call {line.call + 1} "
-    if line.change == "matched":  # its arguments are the expected ones
-        return [f"{_MARKS[line.change]} {place}{where}{cut(printable(line.name), 60)}"]
-    text = line.called_text or line.expected_text
-    return [f"{_MARKS[line.change]} {place}{where}{text}", *(f"    {note}" for note in line.notes)]
+    if line.change in ("matched", "moved"):  # its arguments are the expected ones
+        text = cut(printable(line.name), 60)
+    else:
+        text = line.called_text or line.expected_text
+    return [f"{_MARKS[line.change]} {place}{where}{text}", *[f"    {note}" for note in line.notes]]
