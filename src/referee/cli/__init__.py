@@ -14,9 +14,11 @@ from referee.errors import RefereeError
 #: Each command's function, as `module:function`, and its one line of help.
 COMMANDS = {
     "compare": ("referee.cli.compare:compare", "Compare two evaluations of the same items."),
+    "completion": ("referee.cli.completion:completion", "Print what makes a shell complete commands."),
     "convert": ("referee.cli.convert:convert", "Turn recorded runs of any readable format into Referee's JSON Lines."),
     "datasets": ("referee.cli.datasets:datasets", "Data sets: versions, files, pins and purges."),
     "db": ("referee.cli.db:db", "The store itself: what it holds, whether it is sound, how it is kept small."),
+    "doctor": ("referee.cli.doctor:doctor", "Say what is installed, and whether model and store can be used."),
     "experiments": ("referee.cli.experiments:experiments", "Experiments: figures, reports, events, baselines."),
     "init": ("referee.cli.init:init", "Write a suite that works, to start from."),
     "labels": ("referee.cli.labels:labels", "People's labels, and how far scorers agree with them."),

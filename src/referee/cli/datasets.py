@@ -27,7 +27,12 @@ def datasets() -> None:
 @datasets.command("list")
 @store_options
 def list_all(store: str | None, as_json: bool) -> None:
-    """List the data sets."""
+    """List the data sets.
+
+    \b
+    Example:
+      referee datasets list --store scores.db
+    """
     with opened(store) as kept:
         found = kept.datasets.all()
     if as_json:
@@ -48,7 +53,12 @@ def _pins(pins: dict[str, int]) -> str:
 @click.option("--after", type=click.IntRange(0), default=0, help="Go on after this position, printed as next.")
 @store_options
 def show(name: str, limit: int, after: int, store: str | None, as_json: bool) -> None:
-    """Show the items of a version."""
+    """Show the items of a version.
+
+    \b
+    Example:
+      referee datasets show weather@3 --limit 5 --store scores.db
+    """
     with opened(store) as kept:
         page = kept.datasets.page(name, after=after, limit=limit)
     if as_json:
@@ -82,6 +92,11 @@ def import_(
     """Add the items of FILE, and change those whose id is there: JSON Lines, CSV, JSON or YAML.
 
     The data set is made when there is none. Importing the same again changes nothing.
+
+    \b
+    Examples:
+      referee datasets import weather items.jsonl --note 'more cities' --store scores.db
+      referee datasets import hard runs.jsonl --runs --store scores.db
     """
     items = _items_of_runs(file, keep_answers=keep_answers) if runs else _items_of_file(file)
     with opened(store, create=True) as kept:
@@ -115,7 +130,12 @@ def _items_of_runs(file: Path, *, keep_answers: bool) -> list[Any]:
 @click.argument("file", type=click.Path(path_type=Path))
 @store_options
 def export(name: str, file: Path, store: str | None, as_json: bool) -> None:
-    """Write the items of a version to FILE: .jsonl or .csv."""
+    """Write the items of a version to FILE: .jsonl or .csv.
+
+    \b
+    Example:
+      referee datasets export weather@release items.csv --store scores.db
+    """
     from referee.datasets import to_csv, to_jsonl
 
     if file.suffix not in (".jsonl", ".csv"):
@@ -139,7 +159,12 @@ def export(name: str, file: Path, store: str | None, as_json: bool) -> None:
 @click.argument("name")
 @store_options
 def history(name: str, store: str | None, as_json: bool) -> None:
-    """List the versions, the latest first."""
+    """List the versions, the latest first.
+
+    \b
+    Example:
+      referee datasets history weather --store scores.db
+    """
     with opened(store) as kept:
         found = kept.datasets.history(name)
     if as_json:
@@ -155,7 +180,12 @@ def history(name: str, store: str | None, as_json: bool) -> None:
 @click.argument("after")
 @store_options
 def diff(before: str, after: str, store: str | None, as_json: bool) -> None:
-    """Show what changed from one version to another."""
+    """Show what changed from one version to another.
+
+    \b
+    Example:
+      referee datasets diff weather@1 weather@2 --store scores.db
+    """
     with opened(store) as kept:
         found = kept.datasets.diff(before, after)
     if as_json:
@@ -177,7 +207,12 @@ def diff(before: str, after: str, store: str | None, as_json: bool) -> None:
 @click.option("--remove", is_flag=True, help="Take the pin away.")
 @store_options
 def pin(name: str, pin: str, remove: bool, store: str | None, as_json: bool) -> None:
-    """Give a version a name of its own: `referee datasets pin weather@3 release`."""
+    """Give a version a name of its own: `referee datasets pin weather@3 release`.
+
+    \b
+    Example:
+      referee datasets pin weather@3 release --store scores.db
+    """
     with opened(store) as kept:
         if remove:
             kept.datasets.unpin(name, pin)
@@ -196,7 +231,12 @@ def pin(name: str, pin: str, remove: bool, store: str | None, as_json: bool) -> 
 @click.option("--note", default="", help="Why, for the history.")
 @store_options
 def remove(name: str, items: tuple[str, ...], note: str, store: str | None, as_json: bool) -> None:
-    """Remove items by their ids. Earlier versions keep them; `purge` erases."""
+    """Remove items by their ids. Earlier versions keep them; `purge` erases.
+
+    \b
+    Example:
+      referee datasets remove weather ghent bruges --store scores.db
+    """
     with opened(store) as kept:
         version = kept.datasets.remove(name, list(dict.fromkeys(items)), note=note)
     if as_json:
@@ -226,6 +266,10 @@ def purge(
     """Erase an item's content everywhere: all versions, runs, scores' words, labels' comments, journals and caches.
 
     Versions, numbers and dates stay. It can't be undone.
+
+    \b
+    Example:
+      referee datasets purge weather ghent --yes --store scores.db
     """
     if not yes:
         click.confirm(f"Erase the content of {item} in {name} and everywhere else, for good?", abort=True, err=True)

@@ -29,7 +29,12 @@ def db() -> None:
 @db.command()
 @store_options
 def info(store: str | None, as_json: bool) -> None:
-    """Show the address, schema version, size and rows of the store."""
+    """Show the address, schema version, size and rows of the store.
+
+    \b
+    Example:
+      referee db info --store scores.db
+    """
     with opened(store) as kept:
         found = kept.info()
     if as_json:
@@ -42,7 +47,12 @@ def info(store: str | None, as_json: bool) -> None:
 @db.command()
 @store_options
 def check(store: str | None, as_json: bool) -> None:
-    """Look whether everything in the store fits together. Exits with 1 when it does not."""
+    """Look whether everything in the store fits together. Exits with 1 when it does not.
+
+    \b
+    Example:
+      referee db check --store scores.db
+    """
     with opened(store) as kept:
         problems = kept.check()
     if as_json:
@@ -55,7 +65,12 @@ def check(store: str | None, as_json: bool) -> None:
 @db.command()
 @store_options
 def vacuum(store: str | None, as_json: bool) -> None:
-    """Give the room of what was removed back."""
+    """Give the room of what was removed back.
+
+    \b
+    Example:
+      referee db vacuum --store scores.db
+    """
     with opened(store) as kept:
         before = kept.info().bytes
         problems = kept.vacuum()
@@ -74,7 +89,12 @@ def vacuum(store: str | None, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 def prune(older_than: int | None, before: datetime | None, yes: bool, store: str | None, as_json: bool) -> None:
-    """Remove old runs and scores, and experiments that began before. Baselines are kept."""
+    """Remove old runs and scores, and experiments that began before. Baselines are kept.
+
+    \b
+    Example:
+      referee db prune --older-than 90 --yes --store scores.db
+    """
     if (older_than is None) == (before is None):
         raise OptionError("say how old: --older-than DAYS or --before YYYY-MM-DD")
     first = before.date() if before else (datetime.now(UTC) - timedelta(days=older_than or 0)).date()
@@ -94,7 +114,12 @@ def prune(older_than: int | None, before: datetime | None, yes: bool, store: str
 @click.argument("journals", nargs=-1, required=True, type=click.Path(path_type=Path))
 @store_options
 def import_(journals: tuple[Path, ...], store: str | None, as_json: bool) -> None:
-    """Read journals of `referee run` into the store. Reading one again leaves the same results."""
+    """Read journals of `referee run` into the store. Reading one again leaves the same results.
+
+    \b
+    Example:
+      referee db import .referee/suite.jsonl --store scores.db
+    """
     from referee.experiments import import_journal
 
     with opened(store, create=True) as kept:

@@ -28,7 +28,12 @@ def experiments() -> None:
 @click.option("--before", help="Only those older than this one.")
 @store_options
 def list_latest(dataset: str | None, limit: int, before: str | None, store: str | None, as_json: bool) -> None:
-    """List experiments, the newest first."""
+    """List experiments, the newest first.
+
+    \b
+    Example:
+      referee experiments list --dataset weather --store scores.db
+    """
     with opened(store) as kept:
         number = None if dataset is None else kept.datasets.get(dataset).number
         found = kept.experiments.latest(kind="experiment", dataset=number, limit=limit, before=before)
@@ -47,7 +52,12 @@ def list_latest(dataset: str | None, limit: int, before: str | None, store: str 
 @click.argument("name")
 @store_options
 def show(name: str, store: str | None, as_json: bool) -> None:
-    """Show an experiment: how far it is, its verdict, and the figures of each scorer."""
+    """Show an experiment: how far it is, its verdict, and the figures of each scorer.
+
+    \b
+    Example:
+      referee experiments show nightly-2 --store scores.db
+    """
     with opened(store) as kept:
         row = kept.experiments.get(name)
         columns = kept.experiments.columns(row.key)
@@ -82,7 +92,12 @@ def show(name: str, store: str | None, as_json: bool) -> None:
 )
 @store_options
 def report(name: str, output: Path | None, store: str | None, as_json: bool) -> None:
-    """Print the report of an experiment, as `referee run` does, or write it to a file."""
+    """Print the report of an experiment, as `referee run` does, or write it to a file.
+
+    \b
+    Example:
+      referee experiments report nightly-2 -o report.html --store scores.db
+    """
     from referee.experiments import report_of
     from referee.report import check_report_path, write_report
 
@@ -105,7 +120,12 @@ def report(name: str, output: Path | None, store: str | None, as_json: bool) -> 
 @click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Show so many.")
 @store_options
 def events(name: str, after: int, limit: int, store: str | None, as_json: bool) -> None:
-    """List what happened to an experiment, in order."""
+    """List what happened to an experiment, in order.
+
+    \b
+    Example:
+      referee experiments events nightly-2 --store scores.db
+    """
     with opened(store) as kept:
         found = kept.experiments.events(name, after=after, limit=limit)
     if as_json:
@@ -121,7 +141,12 @@ def events(name: str, after: int, limit: int, store: str | None, as_json: bool) 
 @click.option("--remove", is_flag=True, help="Measure each experiment against the one before it again.")
 @store_options
 def baseline(dataset: str, experiment: str | None, remove: bool, store: str | None, as_json: bool) -> None:
-    """Say what experiments of DATASET are measured against, or show it."""
+    """Say what experiments of DATASET are measured against, or show it.
+
+    \b
+    Example:
+      referee experiments baseline weather nightly-1 --store scores.db
+    """
     with opened(store) as kept:
         if remove or experiment is not None:
             kept.datasets.set_baseline(dataset, None if remove else experiment)
@@ -137,7 +162,12 @@ def baseline(dataset: str, experiment: str | None, remove: bool, store: str | No
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @store_options
 def delete(name: str, yes: bool, store: str | None, as_json: bool) -> None:
-    """Delete an experiment with all its runs and scores."""
+    """Delete an experiment with all its runs and scores.
+
+    \b
+    Example:
+      referee experiments delete nightly-1 --yes --store scores.db
+    """
     with opened(store) as kept:
         row = kept.experiments.get(name)
         if not yes:

@@ -39,7 +39,12 @@ def labels() -> None:
 @click.option("--comment", help="Why.")
 @store_options
 def add(value: float, store: str | None, as_json: bool, **about: Any) -> None:
-    """Label a score, or a run, with VALUE. An earlier label of the same author is replaced."""
+    """Label a score, or a run, with VALUE. An earlier label of the same author is replaced.
+
+    \b
+    Example:
+      referee labels add 1 --score 17 --author ann --comment 'It says so.' --store scores.db
+    """
     with opened(store) as kept:
         label = kept.labels.add(value, **about)
     if as_json:
@@ -57,7 +62,12 @@ def add(value: float, store: str | None, as_json: bool, **about: Any) -> None:
 def list_latest(
     scorer: str | None, author: str | None, limit: int, before: int | None, store: str | None, as_json: bool
 ) -> None:
-    """List labels, the newest first."""
+    """List labels, the newest first.
+
+    \b
+    Example:
+      referee labels list --author ann --store scores.db
+    """
     with opened(store) as kept:
         found = kept.labels.latest(scorer=scorer, author=author, limit=limit, before=before)
     if as_json:
@@ -71,7 +81,12 @@ def list_latest(
 @click.argument("number", type=int)
 @store_options
 def remove(number: int, store: str | None, as_json: bool) -> None:
-    """Remove a label."""
+    """Remove a label.
+
+    \b
+    Example:
+      referee labels remove 3 --store scores.db
+    """
     with opened(store) as kept:
         kept.labels.remove(number)
     if as_json:
@@ -96,7 +111,12 @@ def queue(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """List scores that a person has not labelled yet, without the scorer's own opinion."""
+    """List scores that a person has not labelled yet, without the scorer's own opinion.
+
+    \b
+    Example:
+      referee labels queue rubric-scorer --author ann --store scores.db
+    """
     with opened(store) as kept:
         found = kept.labels.queue(scorer, author=author, version=version, experiment=experiment, limit=limit)
     if as_json:
@@ -111,7 +131,12 @@ def queue(
 @click.option("--author", help="Who says it, where a line does not.")
 @store_options
 def import_(file: Path, author: str | None, store: str | None, as_json: bool) -> None:
-    """Read labels from FILE: JSON Lines or CSV with `score` (a number) or `run` and `name`, `value`, `author`, `comment`."""
+    """Read labels from FILE: JSON Lines or CSV with `score` (a number) or `run` and `name`, `value`, `author`, `comment`.
+
+    \b
+    Example:
+      referee labels import labels.csv --author ann --store scores.db
+    """
     from referee.suites.files import read_items
 
     lines = read_items(file)
@@ -163,7 +188,12 @@ def agreement(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Show how far a scorer agrees with people."""
+    """Show how far a scorer agrees with people.
+
+    \b
+    Example:
+      referee labels agreement rubric-scorer --cut 0.5 --store scores.db
+    """
     with opened(store) as kept:
         found = kept.labels.agreement(
             scorer, version=version, experiment=experiment, author=author, cuts=list(cuts) or None
@@ -198,7 +228,12 @@ def calibrate(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Keep a scorer's agreement, for gates that demand `min_agreement`."""
+    """Keep a scorer's agreement, for gates that demand `min_agreement`.
+
+    \b
+    Example:
+      referee labels calibrate rubric-scorer --store scores.db
+    """
     with opened(store) as kept:
         found = kept.labels.calibrate(
             scorer,

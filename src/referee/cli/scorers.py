@@ -6,11 +6,12 @@ import inspect
 
 import click
 
+from referee.cli.completion import complete_scorers
 from referee.loading import factory_of, scorer_names
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_scorers)
 def scorers(name: str | None) -> None:
     """List the scorers, or explain the one named.
 

@@ -64,14 +64,23 @@ def _filter(given: dict[str, Any]) -> Any:
 
 @scores.command("list")
 @click.option(
-    "--order", default="newest", show_default=True, type=click.Choice(["newest", "oldest", "lowest", "highest"])
+    "--order",
+    default="newest",
+    show_default=True,
+    type=click.Choice(["newest", "oldest", "lowest", "highest"]),
+    help="Which come first.",
 )
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Show so many.")
 @click.option("--after", help="Go on after this position, printed as next.")
 @filter_options
 @store_options
 def list_page(order: Any, limit: int, after: str | None, store: str | None, as_json: bool, **given: Any) -> None:
-    """List scores, page by page."""
+    """List scores, page by page.
+
+    \b
+    Example:
+      referee scores list --outcome failed --order lowest --store scores.db
+    """
     with opened(store) as kept:
         page = kept.scores.page(_filter(given), order=order, limit=limit, after=after)
     if as_json:
@@ -96,7 +105,12 @@ def _shown(reason: str | None, most: int = 60) -> str | None:
 @click.argument("number", type=int)
 @store_options
 def show(number: int, store: str | None, as_json: bool) -> None:
-    """Show one score with its steps and the run it is of."""
+    """Show one score with its steps and the run it is of.
+
+    \b
+    Example:
+      referee scores show 17 --store scores.db
+    """
     with opened(store) as kept:
         found = kept.scores.get(number)
     if as_json:
@@ -114,7 +128,12 @@ def show(number: int, store: str | None, as_json: bool) -> None:
 @filter_options
 @store_options
 def facets(store: str | None, as_json: bool, **given: Any) -> None:
-    """Count the scores by experiment, scorer, version and outcome."""
+    """Count the scores by experiment, scorer, version and outcome.
+
+    \b
+    Example:
+      referee scores facets --since 2026-11-01 --store scores.db
+    """
     with opened(store) as kept:
         found = kept.scores.facets(_filter(given))
     if as_json:
@@ -134,7 +153,12 @@ def facets(store: str | None, as_json: bool, **given: Any) -> None:
 @filter_options
 @store_options
 def histogram(store: str | None, as_json: bool, **given: Any) -> None:
-    """Show how the values lie in their range."""
+    """Show how the values lie in their range.
+
+    \b
+    Example:
+      referee scores histogram --scorer completeness-scorer --store scores.db
+    """
     with opened(store) as kept:
         found = kept.scores.histogram(_filter(given))
     if as_json:
@@ -156,7 +180,12 @@ def histogram(store: str | None, as_json: bool, **given: Any) -> None:
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="Only up to this day, UTC.")
 @store_options
 def trend(scorer: str, store: str | None, as_json: bool, **given: Any) -> None:
-    """Show a scorer's mean from day to day, each version for itself."""
+    """Show a scorer's mean from day to day, each version for itself.
+
+    \b
+    Example:
+      referee scores trend completeness-scorer --kind live --store scores.db
+    """
     with opened(store) as kept:
         found = kept.scores.trend(scorer, _filter(given))
     if as_json:
@@ -176,7 +205,12 @@ def trend(scorer: str, store: str | None, as_json: bool, **given: Any) -> None:
 @filter_options
 @store_options
 def export(store: str | None, as_json: bool, **given: Any) -> None:
-    """Print all scores that fit as JSON Lines."""
+    """Print all scores that fit as JSON Lines.
+
+    \b
+    Example:
+      referee scores export --experiment nightly-2 --store scores.db > scores.jsonl
+    """
     from referee.storage.scores import LONGEST_PAGE
 
     with opened(store) as kept:

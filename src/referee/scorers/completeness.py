@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from referee.languages import AUTO, detect_language
 from referee.pipeline import Scorer, create_scorer
 from referee.runs import Run
 from referee.steps import Results
@@ -48,8 +49,8 @@ def create_completeness_scorer(language: str = "en", *, id: str = "completeness-
     elements scores 1 when the output has none either, else 0.
 
     Args:
-        language: The language of the base forms, such as `en`, `de` or `fr`. `any` takes words as they stand,
-            for a language without a dictionary.
+        language: The language of the base forms, such as `en`, `de` or `fr`. `auto` finds the language of each run
+            (see `referee.languages`). `any` takes words as they stand, for a language without a dictionary.
         id: Another id than the reference's.
 
     Raises:
@@ -62,9 +63,10 @@ def create_completeness_scorer(language: str = "en", *, id: str = "completeness-
         >>> score.score, score.preprocess_step_result.missing_elements
         (0.25, ['list', 'and', 'price'])
     """
-    base_form = base_forms(language)
+    always = None if language == AUTO else base_forms(language)
 
     def preprocess(run: Run) -> Completeness:
+        base_form = always or base_forms(detect_language(f"{run.input_text}\n{run.output_text}"))
         asked, given = elements(run.input_text, base_form), elements(run.output_text, base_form)
         return Completeness(asked, given, missing(asked, given), ElementCounts(len(asked), len(given)))
 
