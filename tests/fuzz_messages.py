@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -19,6 +20,14 @@ def main() -> None:
         from referee.formats.sources import parse_json
 
         readers = [get_format(name) for name in FORMATS]
+        fast = [reader for reader in readers if hasattr(reader, "decode_line")]
+
+    def read_lines(data: bytes, record: Any) -> None:
+        """The fast way of a line reads it as the full way does."""
+        for reader in fast:
+            decoded = reader.decode_line(data, "all")
+            if decoded is not None and reader.detect(record):
+                assert decoded == decode_record(reader, record), reader.NAME
 
     def read(data: bytes) -> None:
         """Read the bytes as a file and, where they are JSON, as a record of every format."""
@@ -30,6 +39,7 @@ def main() -> None:
             return
         with contextlib.suppress(ReadError):
             to_run(record)
+        read_lines(data, record)
         for reader in readers:
             with contextlib.suppress(ReadError):
                 decode_record(reader, record)

@@ -14,10 +14,6 @@ from referee.formats.decoded import Decoded, Turns
 from referee.messages import Message, Part, Reasoning, Text, ToolCall
 
 
-class _Text(msgspec.Struct, gc=False, tag="text"):
-    text: str
-
-
 class _Thinking(msgspec.Struct, gc=False, tag="thinking"):
     thinking: str
 
@@ -30,13 +26,13 @@ class _ToolUse(msgspec.Struct, gc=False, tag="tool_use"):
 
 class _ToolResult(msgspec.Struct, gc=False, tag="tool_result"):
     tool_use_id: str
-    content: str | list[_Text] | None = None
+    content: str | list[Text] | None = None
     is_error: bool = False
 
 
 class _Message(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     role: Literal["user", "assistant"]
-    content: str | list[_Text | _Thinking | _ToolUse | _ToolResult]
+    content: str | list[Text | _Thinking | _ToolUse | _ToolResult]
 
 
 class _Request(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -85,24 +81,28 @@ def _plain_talk(messages: list[_Message]) -> Conversation | None:
     calls = received = 0
     for message in reversed(messages):
         content = message.content
-        if isinstance(content, str):
+        if type(content) is str:
             kept.append(Message(message.role, [Text(content)] if content else []))
             continue
         parts: list[Part] = []
         before = received
         for block in reversed(content):
-            if isinstance(block, _ToolResult):
+            kind = type(block)
+            if kind is Text:  # written as in our own messages
+                parts.append(block)
+            elif kind is _ToolUse:
+                if not block.id:
+                    return None
+                result = results.pop(block.id, None)
+                parts.append(ToolCall(block.name, block.input, block.id) if result is None else _done(block, result))
+                calls += 1
+            elif kind is _ToolResult:
                 if not block.tool_use_id or block.tool_use_id in results or message.role != "user":
                     return None
                 results[block.tool_use_id] = block
                 received += 1
-            elif isinstance(block, _ToolUse):
-                if not block.id:
-                    return None
-                parts.append(_call(block, results.pop(block.id, None)))
-                calls += 1
             else:
-                parts.append(Text(block.text) if isinstance(block, _Text) else Reasoning(block.thinking))
+                parts.append(Reasoning(block.thinking))
         parts.reverse()
         if parts or received == before:
             kept.append(Message(message.role, parts))
@@ -118,11 +118,10 @@ def _plain_talk(messages: list[_Message]) -> Conversation | None:
     return talk
 
 
-def _call(block: _ToolUse, result: _ToolResult | None) -> ToolCall:
-    if result is None:
-        return ToolCall(block.name, block.input, block.id)
+def _done(block: _ToolUse, result: _ToolResult) -> ToolCall:
+    """A call with its result."""
     content = result.content
-    if isinstance(content, list):
+    if type(content) is list:
         content = "\n".join([part.text for part in content])
     value = json_result(content)
     if not result.is_error:

@@ -120,13 +120,17 @@ class Conversation:
         parts, index = found
         call = parts[index]
         assert isinstance(call, ToolCall)
-        parts[index] = msgspec.structs.replace(
-            call,
-            state="error" if is_error or error is not None else "result",
-            result=value,
-            error=error,
-            is_error=is_error,
-            duration_ms=duration_ms if duration_ms is not None else call.duration_ms,
+        parts[index] = ToolCall(
+            call.name,
+            call.args,
+            call.id,
+            "error" if is_error or error is not None else "result",
+            value,
+            error,
+            is_error,
+            call.args_invalid,
+            call.agent_path,
+            call.duration_ms if duration_ms is None else duration_ms,
         )
 
     def tool_message(self) -> None:

@@ -21,9 +21,10 @@ def text(record: dict[str, Any], *names: str) -> str | None:
         'c1'
     """
     for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value:
-            return value
+        if name in record:
+            value = record[name]
+            if isinstance(value, str) and value:
+                return value
     return None
 
 
@@ -35,13 +36,17 @@ def role_of(message: dict[str, Any], roles: dict[str, Role]) -> Role | None:
 
 def integer(record: dict[str, Any], *names: str) -> int | None:
     """The first of the named fields that is a whole number."""
-    return next((record[name] for name in names if type(record.get(name)) is int), None)
+    for name in names:
+        if name in record and type(record[name]) is int:
+            found: int = record[name]
+            return found
+    return None
 
 
 def number(record: dict[str, Any], *names: str) -> float | None:
     """The first of the named fields that is a number, as a float."""
     for name in names:
-        value = record.get(name)
+        value = record[name] if name in record else None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _TOO_LARGE:
             return float(value)
     return None

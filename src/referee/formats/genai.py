@@ -12,6 +12,7 @@ from typing import Any
 from referee.formats.conversation import arguments
 from referee.formats.decoded import Counts, increase
 from referee.formats.fields import integer, mapping, number, sequence, text
+from referee.formats.message_reader import MessageReader
 from referee.formats.span_dialects import (
     ADK_MERGED,
     ANSWER_TOOL,
@@ -21,8 +22,8 @@ from referee.formats.span_dialects import (
     is_pydantic,
     without_answer_tools,
 )
-from referee.formats.span_messages import MessageReader, messages_of, structured
-from referee.formats.span_records import SpanRecord, as_span
+from referee.formats.span_messages import messages_of, structured
+from referee.formats.span_records import SpanRecord
 from referee.formats.spans import Kind, Span
 from referee.messages import Message, Role, ToolCall
 from referee.runs import Usage
@@ -50,13 +51,14 @@ _EVENT_ROLES: dict[str, Role] = {
 _DETAILS = "gen_ai.client.inference.operation.details"
 #: Attributes that make a span one of an agent, whatever else it has.
 _OURS = ("gen_ai.", "traceloop.", "gcp.vertex.agent.", "llm.request.type", "agent_name", "pydantic_ai.")
+_NUMBERED_START = ("gen_ai.prompt.", "gen_ai.completion.")
 _NUMBERED = re.compile(r"gen_ai\.(prompt|completion)\.(\d{1,6})\.(.+)")
 _NUMBERED_CALL = re.compile(r"tool_calls\.(\d{1,6})\.(\w+)")
 
 
-def speaks_genai(record: SpanRecord) -> bool:
-    """Whether a span has attributes of this vocabulary."""
-    return any(isinstance(name, str) and name.startswith(_OURS) for name in record.attributes)
+def speaks_genai(attributes: dict[str, Any]) -> bool:
+    """Whether attributes of this vocabulary are among those of a span."""
+    return any(isinstance(name, str) and name.startswith(_OURS) for name in attributes)
 
 
 def interpret(record: SpanRecord, reader: MessageReader) -> Span:
@@ -67,13 +69,13 @@ def interpret(record: SpanRecord, reader: MessageReader) -> Span:
         reader: Reads its messages.
     """
     attributes = record.attributes
-    kind = _kind(record)
-    span = as_span(record, kind)
+    span = record.span
+    kind = span.kind = _kind(attributes)
     span.thread_id = text(attributes, "gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id")
     if kind == "agent":
         span.actor = text(attributes, "gen_ai.agent.name", "agent_name", "traceloop.entity.name")
     if kind == "tool":
-        span.tool = _tool(record)
+        span.tool = _tool(span, attributes)
         if span.tool.name == ADK_MERGED:
             span.kind, span.tool = "mark", None
             return span
@@ -86,8 +88,7 @@ def interpret(record: SpanRecord, reader: MessageReader) -> Span:
     return span
 
 
-def _kind(record: SpanRecord) -> Kind:
-    attributes = record.attributes
+def _kind(attributes: dict[str, Any]) -> Kind:
     kind = _OPERATIONS.get(_word(attributes.get("gen_ai.operation.name"))) or _TRACELOOP.get(
         _word(attributes.get("traceloop.span.kind"))
     )
@@ -101,16 +102,15 @@ def _kind(record: SpanRecord) -> Kind:
         return "model"
     if any(name in attributes for name in ("gen_ai.request.model", "gen_ai.input.messages", "gen_ai.output.messages")):
         return "model"
-    return "workflow" if speaks_genai(record) else "other"
+    return "workflow" if speaks_genai(attributes) else "other"
 
 
 def _word(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _tool(record: SpanRecord) -> ToolCall:
+def _tool(span: Span, attributes: dict[str, Any]) -> ToolCall:
     """The call of a tool's span, with its result."""
-    attributes = record.attributes
     given = _first(
         attributes,
         "gen_ai.tool.call.arguments",
@@ -128,20 +128,23 @@ def _tool(record: SpanRecord) -> ToolCall:
             "traceloop.entity.output",
         )
     )
-    name = text(attributes, "gen_ai.tool.name", "traceloop.entity.name") or record.name.removeprefix("execute_tool ")
+    name = text(attributes, "gen_ai.tool.name", "traceloop.entity.name") or span.name.removeprefix("execute_tool ")
     return ToolCall(
-        name=name,
-        args=args,
+        name,
+        args,
+        text(attributes, "gen_ai.tool.call.id"),
+        "error" if span.failed else "call" if span.ended is None and result is None else "result",
+        result,
+        span.error,
         args_invalid=invalid,
-        id=text(attributes, "gen_ai.tool.call.id"),
-        state="error" if record.failed else "call" if record.ended is None and result is None else "result",
-        result=result,
-        error=record.error,
     )
 
 
 def _first(attributes: dict[str, Any], *names: str) -> Any:
-    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+    for name in names:
+        if name in attributes and attributes[name] is not None:
+            return attributes[name]
+    return None
 
 
 def _add_words(span: Span, record: SpanRecord, reader: MessageReader) -> None:
@@ -192,7 +195,10 @@ def _messages(record: SpanRecord, reader: MessageReader) -> tuple[list[Message],
     asked_told, answered_told = _told_by_events(told, reader.counts)
     if asked_told or answered_told:
         return asked_told, answered_told
-    return _numbered(attributes, "prompt"), _numbered(attributes, "completion")
+    numbered = {
+        name: value for name, value in attributes.items() if isinstance(name, str) and name.startswith(_NUMBERED_START)
+    }
+    return (_numbered(numbered, "prompt"), _numbered(numbered, "completion")) if numbered else ([], [])
 
 
 def _divided(whole: list[Message]) -> tuple[list[Message], list[Message]]:
@@ -249,7 +255,7 @@ def _numbered(attributes: dict[str, Any], section: str) -> list[Message]:
     messages: dict[int, dict[str, Any]] = {}
     calls: dict[int, dict[int, dict[str, Any]]] = {}
     for name, value in attributes.items():
-        found = _NUMBERED.fullmatch(name) if isinstance(name, str) else None
+        found = _NUMBERED.fullmatch(name)
         if found is None or found.group(1) != section:
             continue
         place, field = int(found.group(2)), found.group(3)

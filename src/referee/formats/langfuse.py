@@ -13,10 +13,11 @@ from referee.errors import ReadError
 from referee.formats import openinference
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import integer, mapping, number, objects, text, type_name
+from referee.formats.message_reader import MessageReader
 from referee.formats.openinference import tool_message, worded
 from referee.formats.span_dialects import adk_asked
-from referee.formats.span_messages import MessageReader, call_of, messages_of, structured, unwrapped
-from referee.formats.span_records import SpanRecord, as_span
+from referee.formats.span_messages import call_of, messages_of, structured, unwrapped
+from referee.formats.span_records import SpanRecord
 from referee.formats.spans import MADE_ID, Kind, Span, nanoseconds
 from referee.formats.trace_run import decode_spans
 from referee.messages import Message, Part, Text, ToolCall, ToolResult
@@ -125,8 +126,9 @@ def _once(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _span(item: dict[str, Any], reader: MessageReader) -> Span:
     metadata = mapping(unwrapped(item.get("metadata")))
     attributes = mapping(metadata.get("attributes"))
-    record = _record(item, attributes)
-    span = openinference.interpret(record, reader) if attributes else as_span(record)
+    span = _recorded(item)
+    if attributes:
+        openinference.interpret(SpanRecord(span, attributes, []), reader)
     kind = _KINDS.get(item.get("type"), "workflow") if isinstance(item.get("type"), str) else "workflow"
     returned = unwrapped(item.get("output"))
     if span.kind in ("other", "workflow"):
@@ -149,19 +151,17 @@ def _span(item: dict[str, Any], reader: MessageReader) -> Span:
     return span
 
 
-def _record(item: dict[str, Any], attributes: dict[str, Any]) -> SpanRecord:
+def _recorded(item: dict[str, Any]) -> Span:
     failed = item.get("level") == "ERROR"
-    return SpanRecord(
-        id=text(item, "id") or MADE_ID,
-        trace_id=text(item, "traceId") or "",
-        parent_id=text(item, "parentObservationId"),
-        name=text(item, "name") or "",
+    return Span(
+        text(item, "id") or MADE_ID,
+        text(item, "traceId") or "",
+        text(item, "parentObservationId"),
+        text(item, "name") or "",
         started=nanoseconds(item.get("startTime")),
         ended=nanoseconds(item.get("endTime")),
         failed=failed,
         error=text(item, "statusMessage") if failed else None,
-        attributes=attributes,
-        events=[],
         source="Langfuse",
     )
 

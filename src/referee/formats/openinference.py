@@ -10,8 +10,10 @@ from referee.formats import genai
 from referee.formats.conversation import arguments
 from referee.formats.decoded import Counts, Decoded, Turns
 from referee.formats.fields import integer, mapping, number, objects, text
-from referee.formats.span_messages import MessageReader, messages_of, structured
-from referee.formats.span_records import SpanRecord, as_span, is_spans, pieces, read_traces
+from referee.formats.flattened import flattened, nested
+from referee.formats.message_reader import MessageReader
+from referee.formats.span_messages import messages_of, structured
+from referee.formats.span_records import SpanRecord, is_spans, pieces, read_traces
 from referee.formats.spans import Kind, Span
 from referee.formats.trace_run import add_trace
 from referee.messages import Message, Role, Text, ToolCall
@@ -37,8 +39,6 @@ _KINDS: dict[Any, Kind] = {
     "EVALUATOR": "processor",
 }
 _HANDOFF = "handoff to "
-#: Deeper flattened names are no message of a model.
-_DEEPEST_NAME = 12
 #: Fields by which applications name the question and the answer of the whole.
 _QUESTIONS = ("input", "question", "query", "prompt", "task", "user_input", "new_message")
 _ANSWERS = ("output", "answer", "response", "result", "content", "text", "final_output")
@@ -84,15 +84,16 @@ def interpret(record: SpanRecord, reader: MessageReader) -> Span:
         reader: Reads its messages.
     """
     attributes = record.attributes
-    named = attributes.get(_KIND) or _nested(attributes, "openinference.span.kind")
+    named = attributes.get(_KIND) or nested(attributes, "openinference.span.kind")
     kind = _KINDS.get(named.upper()) if isinstance(named, str) else None
     if kind is None or (kind == "model" and _has_genai_messages(attributes)):
         return genai.interpret(record, reader)
-    span = as_span(record, kind)
+    span = record.span
+    span.kind = kind
     span.thread_id = _text(attributes, "session.id")
     span.metadata = _metadata(attributes)
     if kind == "tool":
-        _add_tool(span, record)
+        _add_tool(span, attributes)
     elif kind == "model":
         _add_model(span, attributes, reader)
     else:
@@ -109,24 +110,12 @@ def _has_genai_messages(attributes: dict[str, Any]) -> bool:
     return "gen_ai.output.messages" in attributes and "llm.output_messages.0.message.role" not in attributes
 
 
-def _nested(attributes: dict[str, Any], name: str) -> Any:
-    """An attribute by its dotted name, flat or nested (as Phoenix exports it)."""
-    if name in attributes:
-        return attributes[name]
-    value: Any = attributes
-    for part in name.split("."):
-        if not isinstance(value, dict) or part not in value:
-            return None
-        value = value[part]
-    return value
-
-
 def _text(attributes: dict[str, Any], *names: str) -> str | None:
-    return next((value for name in names if isinstance(value := _nested(attributes, name), str) and value), None)
+    return next((value for name in names if isinstance(value := nested(attributes, name), str) and value), None)
 
 
 def _metadata(attributes: dict[str, Any]) -> dict[str, Any]:
-    metadata = structured(_nested(attributes, "metadata"))
+    metadata = structured(nested(attributes, "metadata"))
     kept = dict(metadata) if isinstance(metadata, dict) else {}
     user = _text(attributes, "user.id")
     if user:
@@ -134,18 +123,17 @@ def _metadata(attributes: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _add_tool(span: Span, record: SpanRecord) -> None:
-    attributes = record.attributes
-    given = _nested(attributes, "input.value")
-    returned = structured(_nested(attributes, "output.value"))
-    if record.name.startswith(_HANDOFF) and _text(attributes, "tool.name") is None:
+def _add_tool(span: Span, attributes: dict[str, Any]) -> None:
+    given = nested(attributes, "input.value")
+    returned = structured(nested(attributes, "output.value"))
+    if span.name.startswith(_HANDOFF) and _text(attributes, "tool.name") is None:
         span.kind = "handoff"
-        span.tool = handoff_call(record.name.removeprefix(_HANDOFF))
+        span.tool = handoff_call(span.name.removeprefix(_HANDOFF))
         return
-    args, invalid = _tool_arguments(given, structured(_nested(attributes, "tool.parameters")))
+    args, invalid = _tool_arguments(given, structured(nested(attributes, "tool.parameters")))
     message = tool_message(returned)
     result = returned
-    failed = record.failed
+    failed = span.failed
     if message is not None:  # LangChain's own message around the result
         result = structured(message.get("content"))
         failed = failed or message.get("status") == "error"
@@ -153,14 +141,14 @@ def _add_tool(span: Span, record: SpanRecord) -> None:
         message = returned
         result = returned["response"]
     span.tool = ToolCall(
-        name=_text(attributes, "tool.name") or record.name,
+        name=_text(attributes, "tool.name") or span.name,
         args=args,
         args_invalid=invalid,
         id=_text(attributes, "tool.id", "tool_call.id", "gen_ai.tool.call.id")
         or text(mapping(message), "tool_call_id", "id"),
-        state="error" if failed else "call" if record.ended is None and returned is None else "result",
+        state="error" if failed else "call" if span.ended is None and returned is None else "result",
         result=result,
-        error=record.error,
+        error=span.error,
     )
     if _text(attributes, "mcp.method.name"):
         span.step_type = "mcp_tool_call"
@@ -205,113 +193,27 @@ def tool_message(value: Any) -> dict[str, Any] | None:
 
 
 def _add_model(span: Span, attributes: dict[str, Any], reader: MessageReader) -> None:
-    span.asked = _flattened(attributes, "llm.input_messages", "user", reader)
-    span.answered = _flattened(attributes, "llm.output_messages", "assistant", reader)
+    span.asked = flattened(attributes, "llm.input_messages", "user", reader)
+    span.answered = flattened(attributes, "llm.output_messages", "assistant", reader)
     span.model = _text(attributes, "llm.response.model_name", "llm.model_name", "llm.request.model_name")
     span.usage = _usage(attributes)
-    span.cost = number({"cost": _nested(attributes, "llm.cost.total")}, "cost")
+    span.cost = number({"cost": nested(attributes, "llm.cost.total")}, "cost")
     span.finish_reason = _text(attributes, "llm.finish_reason")
 
 
 def _usage(attributes: dict[str, Any]) -> Usage | None:
-    counted = {name: _nested(attributes, f"llm.token_count.{name}") for name in ("prompt", "completion", "total")}
+    counted = {name: nested(attributes, f"llm.token_count.{name}") for name in ("prompt", "completion", "total")}
     usage = Usage(integer(counted, "prompt"), integer(counted, "completion"), integer(counted, "total"))
     return usage if usage != Usage() else None
 
 
-def _flattened(attributes: dict[str, Any], prefix: str, default: Role, reader: MessageReader) -> list[Message]:
-    """The messages under a prefix, put together from their flattened fields."""
-    start = prefix + "."
-    length = len(start)
-    fields: dict[str, list[tuple[str, Any]]] = {}
-    for name, value in attributes.items():
-        if isinstance(name, str) and name.startswith(start):
-            number, _, field = name[length:].partition(".")
-            fields.setdefault(number, []).append((field, value))
-    if not fields:
-        rows = objects(structured(_nested(attributes, prefix)))
-        return [message for row in rows for message in _of_row(row, default)]
-    messages: list[Message] = []
-    for number in sorted((number for number in fields if number.isdecimal() and len(number) < 9), key=int):
-        given = fields[number]
-        if all(isinstance(value, str) for _, value in given):
-            messages += reader.made_of((default, *given), lambda given=given: _of_fields(given, default))  # type: ignore[misc]
-        else:
-            messages += _of_fields(given, default)
-    return messages
-
-
-def _of_fields(given: list[tuple[str, Any]], default: Role) -> list[Message]:
-    tree: dict[str, Any] = {}
-    for field, value in given:
-        _plant(tree, field.split(".", _DEEPEST_NAME), value)
-    return _of_row(tree, default)
-
-
-def _of_row(row: dict[str, Any], default: Role) -> list[Message]:
-    message = row.get("message", row)
-    return messages_of(_spelled_out(message), default) if isinstance(message, dict) else []
-
-
-def _plant(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    for part in path[:-1]:
-        branch = tree.setdefault(part, {})
-        if not isinstance(branch, dict):
-            return
-        tree = branch
-    tree[path[-1]] = value
-
-
-def _in_order(tree: Any) -> list[dict[str, Any]]:
-    """The items of a flattened list, by their numbers; a list as it is."""
-    if isinstance(tree, dict):
-        numbered = sorted((int(key), value) for key, value in tree.items() if key.isdecimal() and len(key) < 9)
-        return objects([value for _, value in numbered])
-    return objects(tree)
-
-
-def _spelled_out(message: dict[str, Any]) -> dict[str, Any]:
-    """A message with `message.`, `message_content.` and `tool_call.` taken off its fields' names."""
-    plain = {name: _message_field(message, name) for name in ("role", "content", "name", "tool_call_id")}
-    content = [_content(item) for item in _in_order(_message_field(message, "contents"))]
-    if content:
-        plain["content"] = content
-    plain["tool_calls"] = [
-        {
-            "id": _nested(call, "tool_call.id"),
-            "name": _nested(call, "tool_call.function.name"),
-            # Empty arguments are not recorded.
-            "arguments": _nested(call, "tool_call.function.arguments") or {},
-        }
-        for call in _in_order(_message_field(message, "tool_calls"))
-    ]
-    called = _message_field(message, "function_call_name")
-    if isinstance(called, str) and called:
-        plain["tool_calls"].append(
-            {"name": called, "arguments": _message_field(message, "function_call_arguments_json")}
-        )
-    return {name: value for name, value in plain.items() if value is not None}
-
-
-def _message_field(message: dict[str, Any], name: str) -> Any:
-    return message[name] if name in message else message.get(f"message.{name}")
-
-
-def _content(item: dict[str, Any]) -> dict[str, Any]:
-    content = mapping(item.get("message_content")) or {
-        name.removeprefix("message_content."): value for name, value in item.items()
-    }
-    image = _nested(content, "image.image.url") or _nested(content, "image.url")
-    return {"type": "image", "url": image} if isinstance(image, str) else content
-
-
 def _asked(attributes: dict[str, Any], reader: MessageReader) -> list[Message]:
-    value = structured(_nested(attributes, "input.value"))
-    return worded(value, "user") or _flattened(attributes, "llm.input_messages", "user", reader)
+    value = structured(nested(attributes, "input.value"))
+    return worded(value, "user") or flattened(attributes, "llm.input_messages", "user", reader)
 
 
 def _answered(attributes: dict[str, Any]) -> list[Message]:
-    return worded(structured(_nested(attributes, "output.value")), "assistant")
+    return worded(structured(nested(attributes, "output.value")), "assistant")
 
 
 def worded(value: Any, role: Role) -> list[Message]:

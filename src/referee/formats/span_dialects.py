@@ -18,6 +18,8 @@ from referee.messages import Message, Part, Text, ToolCall, ToolResult
 
 #: Names that Pydantic AI gives the call by which an agent hands over its structured answer.
 ANSWER_TOOL = re.compile(r"final_result(_\w+)?")
+#: Attributes that only Pydantic AI writes.
+_PYDANTIC = frozenset({"gen_ai.agent.call.id", "model_request_parameters", "logfire.msg"})
 #: The span in which Google ADK repeats the results of parallel calls as one.
 ADK_MERGED = "(merged tools)"
 #: An id that Google ADK makes of a tool's name and the place of the part; a result's place is another than its call's.
@@ -28,7 +30,7 @@ _RETOLD = "For context:"
 
 def is_pydantic(attributes: dict[str, Any]) -> bool:
     """Whether a span was written by Pydantic AI."""
-    return any(name in attributes for name in ("gen_ai.agent.call.id", "model_request_parameters", "logfire.msg"))
+    return not _PYDANTIC.isdisjoint(attributes)
 
 
 def answer_tools(attributes: dict[str, Any]) -> frozenset[str] | None:

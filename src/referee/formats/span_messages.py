@@ -7,13 +7,12 @@ stands as a `ToolResult` in its message; `feed` joins it to its call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from referee.formats.conversation import Conversation, arguments, json_result
-from referee.formats.decoded import Counts, increase
 from referee.formats.fields import as_text, joined_texts, mapping, objects, sequence, text, type_name
 from referee.formats.python_literal import python_literal
 from referee.jsonvalue import decode
@@ -99,66 +98,6 @@ def messages_of(value: Any, default: Role = "user") -> list[Message]:
     return found
 
 
-class MessageReader:
-    """Reads the messages of one source. A message that many spans repeat in the same bytes is made once.
-
-    Attributes:
-        counts: What was not understood.
-
-    Example:
-        >>> reader = MessageReader(Counts())
-        >>> first, again = (reader.from_json('[{"role": "user", "content": "Weather?"}]')[0] for _ in range(2))
-        >>> first is again
-        True
-    """
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-        self._made: dict[bytes, list[Message]] = {}
-        self._kept: dict[Hashable, list[Message]] = {}
-
-    def from_json(self, value: Any, default: Role = "user", *, or_words: bool = False) -> list[Message]:
-        """The messages of an attribute, which holds them as JSON text or as they are.
-
-        Args:
-            value: The attribute's value.
-            default: The role of a message that names none.
-            or_words: Take text that is no JSON as a message; else it is a list that was cut.
-        """
-        if not isinstance(value, str):
-            return messages_of(value, default)
-        try:
-            raws = _raw_items(value)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            decoded = structured(value)
-            if isinstance(decoded, str) and not or_words:
-                # An exporter cuts long attributes, and then they are no JSON.
-                increase(self.counts.problems, "messages of a span are no JSON")
-                return []
-            return messages_of(decoded, default)
-        found: list[Message] = []
-        for raw in raws:
-            content = bytes(raw)
-            made = self._made.get(content)
-            if made is None:
-                message = decode(content)
-                made = messages_of(message, default)
-                if isinstance(message, dict) and "role" in message:  # else it is another one with another default
-                    self._made[content] = made
-            found += made
-        return found
-
-    def made_of(self, key: Hashable, make: Callable[[], list[Message]]) -> list[Message]:
-        """The messages made of what this key stands for, now or before."""
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = make()
-        return found
-
-
-_raw_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-
 def feed(talk: Conversation, message: Message, name: str | None = None) -> None:
     """Add a message to a conversation: its words and calls as a message, its results to their calls.
 
@@ -184,7 +123,8 @@ def feed_results(talk: Conversation, results: list[ToolResult]) -> None:
 
 
 def _add_message(raw: dict[str, Any], default: Role, found: list[Message]) -> None:
-    item = _ITEMS.get(raw["type"]) if isinstance(raw.get("type"), str) else None
+    kind = raw.get("type")
+    item = _ITEMS.get(kind) if isinstance(kind, str) else None
     if item is not None:
         item(raw, found)
         return
@@ -195,27 +135,33 @@ def _add_message(raw: dict[str, Any], default: Role, found: list[Message]) -> No
             found.append(Message("tool", [Opaque(f"message of role {named}", raw)]))
             return
         role = default
-    name = text(message, "name")
-    if role == "tool" and _is_result(message):
+    content = message.get("parts", message.get("content"))
+    if role == "tool" and _is_result(content):
         found.append(Message("tool", [_result_of(message)]))
         return
     parts: list[Part] = []
-    if text(message, "reasoning_content"):
+    if "reasoning_content" in message and text(message, "reasoning_content"):
         parts.append(Reasoning(message["reasoning_content"]))
-    content = message.get("parts", message.get("content"))
-    for part in content if isinstance(content, list) else [content]:
-        _add_part(part, parts)
-    _add_calls(message, parts)
-    _append(found, role, parts, name=None if role == "tool" else name, id=text(message, "id"))
+    if isinstance(content, list):
+        for part in content:
+            _add_part(part, parts)
+    else:
+        _add_part(content, parts)
+    if not _BESIDE.isdisjoint(message):
+        _add_calls(message, parts)
+    name = text(message, "name") if "name" in message and role != "tool" else None
+    _append(found, role, parts, name, text(message, "id") if "id" in message else None)
 
 
 def _opened(raw: dict[str, Any]) -> tuple[dict[str, Any], Role | None]:
     """A message without LangChain's wrappings, and its role."""
     message = raw
-    for key in ("kwargs", "data", "message"):
-        if isinstance(message.get(key), dict) and "content" not in message and "parts" not in message:
-            message = {"type": message.get("type"), **message[key]}
-    role = _ROLES.get(message["role"]) if isinstance(message.get("role"), str) else None
+    if "content" not in raw and "parts" not in raw:
+        for key in ("kwargs", "data", "message"):
+            if isinstance(message.get(key), dict) and "content" not in message and "parts" not in message:
+                message = {"type": message.get("type"), **message[key]}
+    named = message.get("role")
+    role = _ROLES.get(named) if isinstance(named, str) else None
     if role is None and "role" not in message:
         kind = message.get("type")
         role = _ROLES.get(kind) if isinstance(kind, str) else None
@@ -225,16 +171,19 @@ def _opened(raw: dict[str, Any]) -> tuple[dict[str, Any], Role | None]:
     return message, role
 
 
-def _append(found: list[Message], role: Role, parts: list[Part], **fields: Any) -> None:
+#: Where calls stand beside a message's content.
+_BESIDE = frozenset({"tool_calls", "additional_kwargs", "invalid_tool_calls", "function_call"})
+
+
+def _append(found: list[Message], role: Role, parts: list[Part], name: str | None, id: str | None) -> None:
     """Add a message; one that holds nothing but results is a tool's, whoever is named as its speaker."""
-    if parts and all(type(part) is ToolResult for part in parts):
+    if parts and type(parts[0]) is ToolResult and all(type(part) is ToolResult for part in parts):
         role = "tool"
-    found.append(Message(role, parts, **fields))
+    found.append(Message(role, parts, id, name))
 
 
-def _is_result(message: dict[str, Any]) -> bool:
-    """Whether a message of a tool is one result as a whole, and not a list of parts that are results."""
-    content = message.get("parts", message.get("content"))
+def _is_result(content: Any) -> bool:
+    """Whether the content of a tool's message is one result as a whole, and not a list of parts that are results."""
     return not (isinstance(content, list) and any(part.get("type") in _PARTS for part in objects(content)))
 
 
@@ -270,32 +219,34 @@ def call_of(call: dict[str, Any]) -> ToolCall:
     called = function if isinstance(function, str) else None  # Inspect names the tool there
     if not isinstance(function, dict):
         function = call
-    given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
+    given = None
+    for key in ("arguments", "args", "input"):
+        if key in function:
+            given = function[key]
+            break
     args, invalid = arguments(given)
     if invalid and not isinstance(read := python_literal(args), str):
         args, invalid = read, False
     return ToolCall(
-        name=called or text(function, "name", "toolName") or "",
-        args=args,
-        id=text(call, "id", "call_id", "toolCallId"),
+        called or text(function, "name", "toolName") or "",
+        args,
+        text(call, "id", "call_id", "toolCallId"),
         args_invalid=invalid,
     )
 
 
 def _add_part(part: Any, parts: list[Part]) -> None:
-    if isinstance(part, str):
+    if isinstance(part, dict):
+        kind = part.get("type")
+        read = _PARTS.get(kind) if isinstance(kind, str) else _untyped(part)
+        made = read(part) if read else Opaque(str(kind), part)
+        if made is not None:
+            parts.append(made)
+    elif isinstance(part, str):
         if part:
             parts.append(Text(part))
-        return
-    if not isinstance(part, dict):
-        if part is not None:
-            parts.append(Opaque(type_name(part), part))
-        return
-    kind = part.get("type")
-    read = _PARTS.get(kind) if isinstance(kind, str) else _untyped(part)
-    made = read(part) if read else Opaque(str(kind), part)
-    if made is not None:
-        parts.append(made)
+    elif part is not None:
+        parts.append(Opaque(type_name(part), part))
 
 
 def _untyped(part: dict[str, Any]) -> Callable[[dict[str, Any]], Part | None] | None:
@@ -342,6 +293,8 @@ def _file(part: dict[str, Any]) -> Part:
 def _call(part: dict[str, Any]) -> Part:
     # A server-side tool keeps its arguments in an object of its own; Gemini's call is one field of the part.
     inner = mapping(part.get("function_call") or part.get("functionCall") or part.get("server_tool_call"))
+    if not inner and "server_tool_call" not in part:
+        return call_of(part)
     call = {**part, **inner}
     call.pop("function_call", None)
     return call_of({"name": text(part, "name"), "arguments": inner} if "server_tool_call" in part else call)
@@ -349,16 +302,13 @@ def _call(part: dict[str, Any]) -> Part:
 
 def _result(part: dict[str, Any]) -> ToolResult:
     inner = mapping(part.get("function_response") or part.get("functionResponse")) or part
-    value = next(
-        (
-            inner[key]
-            for key in ("response", "result", "output", "content", "server_tool_call_response")
-            if key in inner
-        ),
-        None,
-    )
+    value = None
+    for key in ("response", "result", "output", "content", "server_tool_call_response"):
+        if key in inner:
+            value = inner[key]
+            break
     failed = inner.get("is_error") is True or inner.get("isError") is True
-    if isinstance(value, dict) and set(value) == {"type", "value"} and isinstance(value["type"], str):  # AI SDK v5
+    if isinstance(value, dict) and value.keys() == {"type", "value"} and isinstance(value["type"], str):  # AI SDK v5
         failed = failed or value["type"].startswith("error")
         value = value["value"]
     return ToolResult(

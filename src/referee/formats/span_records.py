@@ -13,7 +13,7 @@ import msgspec
 
 from referee.formats.decoded import Counts, increase
 from referee.formats.fields import mapping, objects, sequence, text, type_name
-from referee.formats.spans import MADE_ID, Kind, Span, nanoseconds
+from referee.formats.spans import MADE_ID, Span, nanoseconds
 from referee.jsonvalue import digest
 
 _RESOURCES = ("resourceSpans", "resource_spans")
@@ -21,45 +21,18 @@ _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _FAILED = frozenset({2, "2", "ERROR", "STATUS_CODE_ERROR", "Error", "error"})
 
 
-class SpanRecord(msgspec.Struct, kw_only=True, gc=False):
-    """A span as recorded, with its attributes as a plain object.
+class SpanRecord(msgspec.Struct, gc=False):
+    """A span as recorded: what its attributes and events mean is still to be read.
 
     Attributes:
-        id, trace_id, parent_id, name: As recorded; `trace_id` is empty where there is none.
-        started, ended: Nanoseconds since 1970.
-        failed, error: Whether its status is an error, and what it says.
+        span: Its ids, times and status.
         attributes: Name and value of each attribute.
         events: Name and attributes of each event.
-        source: The instrumentation's name.
     """
 
-    id: str
-    trace_id: str
-    parent_id: str | None
-    name: str
-    started: int | None
-    ended: int | None
-    failed: bool
-    error: str | None
+    span: Span
     attributes: dict[str, Any]
     events: list[tuple[str, dict[str, Any]]]
-    source: str
-
-
-def as_span(record: SpanRecord, kind: Kind = "other") -> Span:
-    """The span, of which its attributes are still to be read."""
-    return Span(
-        id=record.id,
-        trace_id=record.trace_id,
-        parent_id=record.parent_id,
-        name=record.name,
-        kind=kind,
-        started=record.started,
-        ended=record.ended,
-        failed=record.failed,
-        error=record.error,
-        source=record.source,
-    )
 
 
 def is_spans(record: Any) -> bool:
@@ -67,8 +40,8 @@ def is_spans(record: Any) -> bool:
     if isinstance(record, list):
         return any(is_span(item) or _is_export(item) for item in record[:20])
     return isinstance(record, dict) and (
-        _is_export(record)
-        or is_span(record)
+        is_span(record)
+        or _is_export(record)
         or _is_bare(record)
         or _are_named(record)
         or (isinstance(record.get("spans"), list) and is_spans(record["spans"]))
@@ -136,7 +109,12 @@ def pieces(record: Any) -> Iterator[tuple[str, Any]]:
     """
     if isinstance(record, list):
         for item in record:
-            yield from pieces(item) if isinstance(item, dict) else [("", item)]
+            if is_span(item):
+                yield _trace_id(item), item
+            elif isinstance(item, dict):
+                yield from pieces(item)
+            else:
+                yield "", item
     elif not isinstance(record, dict):
         yield "", record
     elif is_span(record):
@@ -180,40 +158,41 @@ def _trace_id(span: dict[str, Any]) -> str:
 def _id(record: dict[str, Any], *names: str) -> str | None:
     """An id; the `0x` that Python's exporter writes before it is no part of it."""
     for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value:
-            return value.removeprefix("0x")
+        if name in record:
+            value = record[name]
+            if isinstance(value, str) and value:
+                return value.removeprefix("0x")
     return None
 
 
-def _read(span: dict[str, Any], trace_id: str, number: int) -> SpanRecord:
-    attributes = plain_attributes(span.get("attributes"))
-    if "span_kind" in span:  # Phoenix writes it beside the attributes
-        attributes.setdefault("openinference.span.kind", span["span_kind"])
+def _read(raw: dict[str, Any], trace_id: str, number: int) -> SpanRecord:
+    attributes = plain_attributes(raw.get("attributes"))
+    if "span_kind" in raw:  # Phoenix writes it beside the attributes
+        attributes = {"openinference.span.kind": raw["span_kind"], **attributes}
     events = [
         (text(event, "name", "event_name") or "", _event_attributes(event))
         for key in ("events", "span_events")
-        if span.get(key)
-        for event in objects(span[key])
+        if raw.get(key)
+        for event in objects(raw[key])
     ]
-    span_id = _id(span, "span_id", "spanId")
-    if span_id is None and "context" in span:
-        span_id = _id(mapping(span["context"]), "span_id", "spanId")
-    failed, said = _status(span)
-    scope = span.get("scope") or span.get("instrumentation_scope")
-    return SpanRecord(
-        id=span_id or f"{MADE_ID}{number}",
-        trace_id=trace_id,
-        parent_id=_id(span, "parent_id", "parent_span_id", "parentSpanId"),
-        name=text(span, "name") or "",
-        started=_time(span, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"),
-        ended=_time(span, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"),
-        failed=failed,
-        error=_error(events, said, attributes) if failed else None,
-        attributes=attributes,
-        events=events,
+    span_id = _id(raw, "span_id", "spanId")
+    if span_id is None and "context" in raw:
+        span_id = _id(mapping(raw["context"]), "span_id", "spanId")
+    scope = raw.get("scope") or raw.get("instrumentation_scope")
+    span = Span(
+        span_id or f"{MADE_ID}{number}",
+        trace_id,
+        _id(raw, "parent_id", "parent_span_id", "parentSpanId"),
+        text(raw, "name") or "",
+        "other",
+        _time(raw, "startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime"),
+        _time(raw, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"),
         source=(text(scope, "name") or "") if isinstance(scope, dict) else "",
     )
+    failed, said = _status(raw)
+    if failed:
+        span.failed, span.error = True, _error(events, said, attributes)
+    return SpanRecord(span, attributes, events)
 
 
 def _event_attributes(event: dict[str, Any]) -> dict[str, Any]:
@@ -222,14 +201,15 @@ def _event_attributes(event: dict[str, Any]) -> dict[str, Any]:
 
 def _time(span: dict[str, Any], *names: str) -> int | None:
     for name in names:
-        value = span.get(name)
-        if value is not None and (time := nanoseconds(value)) is not None:
+        if name in span and (time := nanoseconds(span[name])) is not None:
             return time
     return None
 
 
 def _status(span: dict[str, Any]) -> tuple[bool, str | None]:
     status = span.get("status")
+    if status is None and "status_code" not in span:
+        return False, None
     if not isinstance(status, dict):
         status = {"code": span.get("status_code") or status, "message": span.get("status_message")}
     code = status.get("code", status.get("status_code"))
@@ -256,7 +236,7 @@ def plain_attributes(attributes: Any) -> dict[str, Any]:
         {'tokens': 30}
     """
     if isinstance(attributes, dict):
-        return dict(attributes)
+        return attributes
     return {item["key"]: _plain(item.get("value")) for item in objects(attributes) if isinstance(item.get("key"), str)}
 
 
@@ -265,6 +245,8 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     for kind, inner in value.items():
+        if kind == "stringValue":
+            return inner
         if kind in ("intValue", "int_value"):
             return int(inner) if isinstance(inner, str) and _is_integer(inner) else inner
         if kind in ("arrayValue", "array_value"):

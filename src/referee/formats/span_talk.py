@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterator, Sequence
+from operator import is_
 from typing import Any
 
-from referee.jsonvalue import digest
+from referee.jsonvalue import canonical, digest
 from referee.messages import Message, Part, Role, ToolCall, ToolResult
 
 
@@ -97,7 +98,10 @@ class Talk:
         #: Where each message object stands; a reader gives the same object for the same bytes.
         self._same: dict[int, list[int]] = {}
         #: The calls by name, once they are asked for by name.
-        self._by_name: dict[tuple[str, ...], deque[Slot]] | None = None
+        self._by_name: dict[tuple[Any, ...], deque[Slot]] | None = None
+        #: What the model call before was asked, and the place after its last message.
+        self._heard: Sequence[Message] = ()
+        self._after = 0
 
     def hear(
         self,
@@ -122,8 +126,10 @@ class Talk:
         """
         first = not self.rows
         fresh = []
-        place = 0
-        for message in asked:
+        known = place = 0
+        if len(self._heard) <= len(asked) and all(map(is_, self._heard, asked)):
+            known, place = len(self._heard), self._after
+        for message in asked[known:]:
             if message.role == "system":
                 self._hear_system(message)
                 continue
@@ -134,6 +140,8 @@ class Talk:
                 place = max(place, found + (0 if _is_part_of(message, self.rows[found]) else 1))
         for message in fresh:
             self.add(message, time=time, speaker=speaker if message.role == "assistant" else None, path=path)
+        self._heard = asked
+        self._after = len(self.rows) if fresh else place
         if first:
             self._remember()
         slots: list[Slot] = []
@@ -224,9 +232,17 @@ class Talk:
 _REMEMBERED = 20
 
 
-def _names(call: ToolCall) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _names(call: ToolCall) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """What a call is found by when it has no id: first what says more."""
-    return ((call.name, digest(call.args)), (call.name,))
+    return ((call.name, _content(call.args)), (call.name,))
+
+
+def _content(value: Any) -> str | bytes:
+    """The same for equal values alone."""
+    try:
+        return canonical(value)
+    except UnicodeEncodeError:
+        return digest(value)
 
 
 def latest_free(slots: list[Slot] | None) -> Slot | None:
@@ -265,19 +281,17 @@ def _keys(message: Message, *, narrow: bool = False) -> Iterator[tuple[Any, ...]
     for part in message.parts:
         if type(part) is ToolCall:
             calls = True
-            key: tuple[Any, ...] = ("call", part.name, digest(part.args))
-            yield ("call id", part.id) if part.id else key
+            yield ("call id", part.id) if part.id else ("call", part.name, _content(part.args))
         elif type(part) is ToolResult:
             calls = True
-            key = ("result", part.name, digest(part.result))
-            yield ("result id", part.id) if part.id else key
+            yield ("result id", part.id) if part.id else ("result", part.name, _content(part.result))
     if narrow and calls:
         return
     text = message.text.strip()
     if text:
         yield (message.role, text)
     elif not calls:
-        yield (message.role, digest(message.parts))
+        yield (message.role, _content(message.parts))
 
 
 def _is_part_of(message: Message, row: Row) -> bool:

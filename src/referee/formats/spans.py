@@ -27,7 +27,7 @@ MADE_ID = "#"
 Kind: TypeAlias = Literal["agent", "model", "tool", "handoff", "workflow", "processor", "mark", "other"]
 
 
-class Span(msgspec.Struct, kw_only=True, gc=False):
+class Span(msgspec.Struct, gc=False):
     """One span, in our words.
 
     Attributes:
@@ -218,6 +218,7 @@ def _tool_name(node: Node) -> str | None:
 
 #: Numbers above these are nanoseconds, microseconds, milliseconds; smaller ones are seconds.
 _NANOSECONDS = 10**17
+_TOO_LATE = 10**19
 _UNITS = ((_NANOSECONDS, 1), (1e14, 1_000), (1e11, 1_000_000), (0, 1_000_000_000))
 
 
@@ -228,7 +229,7 @@ def nanoseconds(value: Any) -> int | None:
         >>> nanoseconds("1700000000000000000") == nanoseconds(1700000000) == nanoseconds("2023-11-14T22:13:20Z")
         True
     """
-    if type(value) is int and _NANOSECONDS < value < 1e19:
+    if type(value) is int and _NANOSECONDS < value < _TOO_LATE:
         return value
     if isinstance(value, str):
         if value.isdecimal() and len(value) < 20:
@@ -241,7 +242,7 @@ def nanoseconds(value: Any) -> int | None:
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             since = moment - _EPOCH
             return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e19:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _TOO_LATE:
         return None
     return next(int(value * factor) for least, factor in _UNITS if value > least)
 
