@@ -46,7 +46,7 @@ def integer(record: dict[str, Any], *names: str) -> int | None:
 def number(record: dict[str, Any], *names: str) -> float | None:
     """The first of the named fields that is a number, as a float."""
     for name in names:
-        value = record[name] if name in record else None
+        value = record.get(name)
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _TOO_LARGE:
             return float(value)
     return None

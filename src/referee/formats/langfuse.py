@@ -138,7 +138,7 @@ def _span(item: dict[str, Any], reader: MessageReader) -> Span:
         span.tool = _tool(span, unwrapped(item.get("input")), returned, attributes)
     elif span.kind == "model" and not span.asked and not span.answered:
         span.asked = _asked(item.get("input"), reader)
-        span.answered = _answered(returned)
+        span.answered = _answered(item.get("output"), returned, reader)
     elif span.kind in ("agent", "workflow"):
         span.asked = span.asked or worded(unwrapped(item.get("input")), "user")
         span.answered = span.answered or worded(returned, "assistant")
@@ -205,7 +205,8 @@ def _is_definition(message: Message) -> bool:
     return "function" in part.result and part.result.get("type") == "function"
 
 
-def _answered(returned: Any) -> list[Message]:
+def _answered(value: Any, returned: Any, reader: MessageReader) -> list[Message]:
+    """The messages of an output, from its value as recorded and what is inside."""
     if isinstance(returned, list) and objects(returned) and all("toolName" in call for call in objects(returned)):
         return [Message("assistant", _calls(returned))]
     if isinstance(returned, dict):
@@ -216,7 +217,8 @@ def _answered(returned: Any) -> list[Message]:
             return [Message("assistant", words + _calls(unwrapped(returned.get("toolCalls"))))]
         if "role" not in returned and "content" not in returned:
             return worded(returned, "assistant")
-    return messages_of(returned, "assistant") if isinstance(returned, (str, list, dict)) else []
+        return reader.from_message(value, returned, "assistant")
+    return messages_of(returned, "assistant") if isinstance(returned, (str, list)) else []
 
 
 def _calls(calls: Any) -> list[Part]:

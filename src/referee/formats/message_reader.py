@@ -81,12 +81,27 @@ class MessageReader:
 
     def _read(self, content: bytes, default: Role) -> list[Message]:
         made = self._made.get(content)
-        if made is None:
-            message = decode(content)
-            made = messages_of(message, default)
-            if isinstance(message, dict) and "role" in message:  # else it is another one with another default
-                self._made[content] = made
+        return self._make(content, decode(content), default) if made is None else made
+
+    def _make(self, content: bytes, message: Any, default: Role) -> list[Message]:
+        made = messages_of(message, default)
+        if isinstance(message, dict) and "role" in message:  # else it is another one with another default
+            self._made[content] = made
         return made
+
+    def from_message(self, value: Any, message: Any, default: Role) -> list[Message]:
+        """The messages of one that stands alone, and that lists may repeat.
+
+        Args:
+            value: It as it was recorded.
+            message: The same, decoded.
+            default: Its role when it names none.
+        """
+        if not isinstance(value, str):
+            return messages_of(message, default)
+        content = value.encode("utf-8", "surrogatepass")
+        made = self._made.get(content)
+        return self._make(content, message, default) if made is None else made
 
     def made_of(self, key: Hashable, make: Callable[[], list[Message]]) -> list[Message]:
         """The messages made of what this key stands for, now or before."""
