@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,19 @@ def evaluate(**arguments: Any) -> Report:
         ({"data": [{}]}, "item 1: give exactly one of input, inputs and turns; it has none"),
         ({"data": ["a", {"input": "a", "inputs": ["b"]}]}, "item 2: .* it has input and inputs"),
         ({"data": [{"inputs": []}]}, "inputs is empty"),
+        ({"data": [{"inputs": ["a", None]}]}, "inputs: a turn has no input"),
+        ({"data": [{"turns": [{"input": None}]}]}, "turns: a turn has no input"),
+        ({"data": [{"input": "a", "tags": [1]}]}, "a tag is a text, not 1"),
+        ({"data": [Item(id=5, input="a")]}, "id is a text, not 5"),  # type: ignore[arg-type]
+        ({"name": 5}, "name is a text"),
+        ({"model": 5}, "model is a Judge"),
+        ({"target_options": ["a"]}, "target_options is a mapping"),
+        ({"hooks": {"before_run": print}}, "hooks is a Hooks"),
+        ({"hooks": Hooks(after_item=5)}, "after_item is a function"),  # type: ignore[arg-type]
+        ({"on_item_complete": 5}, "on_item_complete is a function"),
+        ({"journal": 5}, "journal is a file's name"),
+        ({"journal": "/dev/full"}, "can't be written: No space left"),
+        ({"resume": "all"}, "resume is True, False or 'failed'"),
         ({"data": [{"inptu": "a"}]}, "did you mean input"),
         ({"data": [{"turns": [{"scorer": []}]}]}, "did you mean scorers"),
         ({"data": [{"turns": ["a"]}]}, "a turn is an object"),
@@ -228,6 +242,14 @@ def sudden_exit(text: str) -> str:
     raise SystemExit(3)
 
 
+async def sudden_async_exit(text: str) -> str:
+    raise SystemExit(4)
+
+
+def failed_in_pytest(text: str) -> str:
+    pytest.fail("said no")
+
+
 async def cancelled_inside(text: str) -> str:
     raise asyncio.CancelledError
 
@@ -240,11 +262,13 @@ async def several_failures(text: str) -> str:
     ("fail", "error_class", "words"),
     [
         (lambda text: 1 / 0, "ZeroDivisionError", "division"),
-        (sudden_exit, "RuntimeError", "SystemExit"),
+        (sudden_exit, "SystemExit", "3"),
+        (sudden_async_exit, "SystemExit", "4"),
+        (failed_in_pytest, "Failed", "said no"),
         (cancelled_inside, "CancelledError", "from inside"),
         (several_failures, "ValueError", "the real cause"),
         (lambda text: None, "AnswerError", "gave nothing"),
-        (lambda text: 5, "AnswerError", "gave a int"),
+        (lambda text: 5, "AnswerError", "gave 5 (int)"),
         (lambda text: {"temperature": 20}, "ReadError", "no known format"),
         (lambda text: next(iter([])), "RuntimeError", "StopIteration"),
     ],
@@ -257,10 +281,9 @@ def test_a_failing_target_is_an_error_of_its_item_alone(fail: Any, error_class: 
             return "sunny"
         return await fail(text) if is_async else fail(text)
 
-    for asked in (target, fail):
-        report = evaluate(
-            target=asked, data=["a", "rainy"] if asked is target else ["rainy"], gates=[SUNNY], scorers=[scored(1)]
-        )
+    for asked, timeout in ((target, None), (target, 20), (fail, None), (fail, 20)):
+        data = ["a", "rainy"] if asked is target else ["rainy"]
+        report = evaluate(target=asked, data=data, gates=[SUNNY], scorers=[scored(1)], item_timeout=timeout)
         error = report.results[-1].error
         assert error is not None
         assert (error.step, error.error_class) == ("target", error_class)
@@ -280,6 +303,53 @@ def test_a_failing_scorer_is_an_error_of_its_score_alone() -> None:
     assert report.errors == 0
     assert not report.complete
     assert report.verdict is None
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), asyncio.CancelledError(), MemoryError()])
+@pytest.mark.parametrize("item_timeout", [None, 20])
+def test_whatever_a_scorer_raises_is_an_error_of_its_score(error: BaseException, item_timeout: float | None) -> None:
+    def plain(run: Run) -> float:
+        raise error
+
+    async def waiting(run: Run) -> float:
+        raise error
+
+    report = evaluate(scorers=[plain, waiting], gates=[SUNNY], data=["sunny"], item_timeout=item_timeout)
+    assert report.verdict == "passed"
+    assert not report.complete
+    for name in ("plain", "waiting"):
+        failure = report.results[0].scores[name].error
+        assert failure is not None
+        assert failure.error_class == type(error).__name__
+
+
+def test_an_interrupt_ends_the_evaluation_and_nothing_else() -> None:
+    def interrupted(text: str) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(target=interrupted, gates=[SUNNY])
+    assert evaluate(data=["sunny"], gates=[SUNNY]).verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (Run(output="sunny"), "Message objects"),  # type: ignore[arg-type]
+        (Run(output=[{"role": "assistant", "content": "sunny"}]), "Message objects"),  # type: ignore[list-item]
+        (Run(id=5), "Expected `str`, got `int` - at `$.id`"),  # type: ignore[arg-type]
+        (Run(duration_ms="fast"), "$.duration_ms"),  # type: ignore[arg-type]
+        (Run(duration_ms=math.nan), "duration_ms is nan"),
+        (Run(cost=math.inf), "cost is inf"),
+    ],
+)
+def test_a_run_with_wrong_values_is_an_error_of_its_item(run: Run, words: str) -> None:
+    report = evaluate(target=lambda text: run, data=["a"], gates=[SUNNY])
+    error = report.results[0].error
+    assert error is not None
+    assert error.error_class == "AnswerError"
+    assert words in error.message
+    assert "AnswerError" in str(report)
 
 
 def test_an_unscorable_item_is_in_no_figure() -> None:

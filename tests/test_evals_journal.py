@@ -199,6 +199,64 @@ def test_whatever_a_step_gives_can_be_written(journal: Path, value: Any) -> None
     assert dict(again.summary) == dict(report.summary)
 
 
+def test_a_journal_has_one_evaluation_at_a_time(journal: Path) -> None:
+    """Two at once would ask everything twice and cut each other's lines."""
+    with Journal(journal), pytest.raises(OptionError, match="in use by another evaluation"):
+        evaluate(Agent(), journal, resume=True)
+    assert evaluate(Agent(), journal).complete
+
+
+def test_half_a_line_is_taken_back_when_the_disk_is_full(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next line that fits must not be swallowed by the piece before it."""
+    with Journal(journal) as opened:
+        opened.append(Evaluation(id="e"))
+        whole = opened._file
+        full = FullDisk(whole)
+        opened._file = full  # type: ignore[assignment]
+        with pytest.raises(OSError, match="No space left"):
+            opened.append(ItemResult(item_id="a"))
+        opened._file = whole
+        opened.append(ItemResult(item_id="b"))
+    assert [key[1] for key in read_records(journal)[1]] == ["b"]
+
+
+class FullDisk:
+    """A file on a disk that has room for ten more bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.room = 10
+
+    def write(self, line: bytes) -> int:
+        if not self.room:
+            raise OSError(28, "No space left on device")
+        written: int = self.file.write(line[: self.room])
+        self.room -= written
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise ValueError("no text for this")
+
+
+@pytest.mark.parametrize("value", [Unshowable(), {Unshowable(): 1}])
+def test_a_result_that_cannot_be_written_is_told(journal: Path, value: Any) -> None:
+    odd = create_scorer(id="odd").preprocess(lambda run: value).generate_score(lambda run: 1)
+    report = evaluate(Agent(), journal, scorers=[odd])
+    assert [error.step for error in report.hook_errors] == ["journal"] * 3
+    assert not report.complete
+
+
+def test_a_result_that_could_not_be_read_back_is_not_written(journal: Path) -> None:
+    with Journal(journal) as opened, pytest.raises(ReadError, match="could not be read back: Expected `str`"):
+        opened.append(ItemResult(item_id=5))  # type: ignore[arg-type]
+    assert journal.read_bytes() == b""
+
+
 def test_a_value_without_end_does_not_stop_the_evaluation(journal: Path) -> None:
     endless: list[Any] = []
     endless.append(endless)

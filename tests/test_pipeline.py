@@ -29,7 +29,7 @@ from referee import (
     not_scorable,
 )
 from referee.errors import JudgeError
-from referee.scores import JudgeUsage
+from referee.scores import JudgeUsage, StepError, Unscored
 
 RUN = Run(id="r1", output=[Message("assistant", [Text("It is sunny.")])])
 
@@ -183,6 +183,29 @@ def test_plain_functions_are_scorers() -> None:
     assert as_scorer(sunny).run_sync(RUN).score == 1.0
     score = as_scorer(whole).run_sync(RUN)
     assert (score.run_id, score.scorer_id, score.score, score.reason) == ("r1", "whole", 0.5, "half")
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "message"),
+    [
+        (Score("r", "s", 0.5, error=StepError("judge", "Broken", "no answer")), "error", "no answer"),
+        (Score("r", "s", 0.5, not_scorable=Unscored("analyze", "no claims")), "not_scorable", None),
+        (Score("r", "s"), "error", "gave NoneType, not a number"),
+        (Score("r", "s", 0.5, details=[1]), "error", "details that are no object but list"),  # type: ignore[arg-type]
+        (Score("r", "s", 0.5, reason=5), "scored", None),  # type: ignore[arg-type]
+    ],
+)
+def test_a_whole_score_has_one_outcome(given: Score, status: str, message: str | None) -> None:
+    score = create_scorer(id="own").generate_score(lambda run: given).run_sync(Run(id="r"))
+    assert score.status == status
+    assert (score.score is None) == (status != "scored")
+    assert message is None if score.error is None else message in score.error.message  # type: ignore[operator]
+    assert score.reason in (None, "5")
+
+
+def test_a_truth_value_outside_the_range_is_an_error() -> None:
+    score = create_scorer(id="own", range=(2, 5)).generate_score(lambda run: True).run_sync(Run(id="r"))
+    assert score.status == "error"
 
 
 @pytest.mark.parametrize("wrong", [3, "name", None, lambda run: 1.0])

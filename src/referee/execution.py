@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from types import NoneType
 from typing import Any, Protocol, TypeVar
 
 from referee.errors import InvalidScoreError, JudgeTimeoutError
@@ -148,22 +149,28 @@ class Execution:
             self.fields["analyze_step_result"] = self.results.analyze_step_result = value
 
     def _accept_score(self, value: Any) -> None:
-        if isinstance(value, Score):
-            self.fields.update(
-                {
-                    field: getattr(value, field)
-                    for field in ("score", "reason", "not_scorable", "error", "details")
-                    if getattr(value, field) is not None
-                }
-            )
-            if value.score is None:
-                raise _Stop
-            value = value.score
         try:
+            if isinstance(value, Score):
+                value = self._accept_outcome(value)
             self.fields["score"] = self.results.score = valid_score(value, self.scorer)
         except InvalidScoreError as error:
-            self.fields.pop("score", None)
             self._fail("generate_score", error)
+
+    def _accept_outcome(self, given: Score) -> float | None:
+        """The number of a whole score that the step gave, with its reason kept. An error or "not scorable" ends here."""
+        if given.reason is not None:
+            self.fields["reason"] = str(given.reason)
+        if not isinstance(given.details, (dict, NoneType)):
+            raise InvalidScoreError(
+                f"generate_score gave details that are no object but {type(given.details).__name__}"
+            )
+        if given.details is not None:
+            self.fields["details"] = given.details
+        for name in ("error", "not_scorable"):  # either of them beats a number
+            if getattr(given, name) is not None:
+                self.fields[name] = getattr(given, name)
+                raise _Stop
+        return given.score
 
     def _score(self) -> Score:
         if self.usage:
@@ -203,7 +210,7 @@ def valid_score(value: Any, scorer: Plan) -> float:
         InvalidScoreError: It is not.
     """
     if isinstance(value, bool):
-        return 1.0 if value else 0.0
+        value = float(value)
     if not isinstance(value, (int, float)):
         try:
             value = float(value.item())  # a NumPy scalar
@@ -227,6 +234,8 @@ def step_error(step: str, error: BaseException) -> StepError:
         message = str(error)
     except Exception:
         message = "the error can't be shown as text"
+    if not message and isinstance(error, asyncio.CancelledError):
+        message = "it was cancelled from inside"
     return StepError(step, type(error).__name__, message, getattr(error, "raw_reply", None))
 
 

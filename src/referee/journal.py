@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -15,6 +16,11 @@ import msgspec
 
 from referee.errors import OptionError, ReadError
 from referee.results import SCHEMA_VERSION, Evaluation, ItemResult, Record, ResultKey, decode_record, encode_record
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 @runtime_checkable
@@ -42,7 +48,8 @@ class Journal:
         resume: Go on with what the file holds. Otherwise it must be empty.
 
     Raises:
-        OptionError: The file holds results and `resume` is not asked for, or it can't be opened.
+        OptionError: The file holds results and `resume` is not asked for, it can't be opened, or another evaluation
+            is writing it.
         ReadError: A line is no record of an evaluation.
     """
 
@@ -52,10 +59,11 @@ class Journal:
         self.results: dict[ResultKey, ItemResult] = {}
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
+            self._file = self.path.open("ab", buffering=0)
         except OSError as error:
             raise OptionError(f"the journal {self.path} can't be opened: {error.strerror}") from None
         try:
+            self._lock()
             if self._file.tell():
                 self._go_on(resume)
         except BaseException:
@@ -69,19 +77,45 @@ class Journal:
         # A line that was cut off by a crash would swallow the start of the next one.
         self._file.truncate(_complete_size(self.path))
 
+    def _lock(self) -> None:
+        """Keep the file to this evaluation: two at once would do everything twice and cut each other's lines."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptionError(f"the journal {self.path} is in use by another evaluation") from None
+        except OSError:  # a file system without locks
+            return
+
     def append(self, record: Record) -> None:
         """Write a record and bring it to the disk.
 
         Raises:
             OSError: The disk is full, or the file is gone.
+            ReadError: The record holds values of wrong types, so that it could not be read back.
         """
-        self._file.write(encode_record(record) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        line = encode_record(record) + b"\n"
+        try:
+            decode_record(line)
+        except msgspec.MsgspecError as error:
+            raise ReadError(f"it could not be read back: {error}", source=str(self.path)) from None
+        self._write(line)
         if isinstance(record, Evaluation):
             self.evaluation = record
         else:
             self.results[record.key] = record
+
+    def _write(self, line: bytes) -> None:
+        start, rest = self._file.tell(), line
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            with suppress(OSError):
+                self._file.truncate(start)  # a piece of a line would swallow the next one
+            raise
 
     def close(self) -> None:
         """Close the file."""

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -29,8 +30,15 @@ class _Background:
             if self._loop is None or self._pid != os.getpid():
                 self._loop = asyncio.new_event_loop()
                 self._pid = os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="referee-loop", daemon=True).start()
+                threading.Thread(target=_serve, args=(self._loop,), name="referee-loop", daemon=True).start()
             return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop for good. A task that raises `SystemExit` ends `run_forever`; who waits for that task gets it."""
+    while not loop.is_closed():
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
 
 
 _background = _Background()

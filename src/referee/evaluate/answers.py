@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -68,6 +69,7 @@ def answer_run(answer: Any, call: Call) -> Run:
         ReadError: Its messages can't be read.
     """
     if isinstance(answer, Run):
+        _check(answer)
         return answer if answer.input else _asked(answer, call)
     if answer is None:
         raise AnswerError("the target gave nothing (None); it gives text, messages or a Run")
@@ -79,8 +81,29 @@ def answer_run(answer: Any, call: Call) -> Run:
     if isinstance(answer, (list, tuple)) and all(isinstance(entry, Message) for entry in answer):
         return _asked(Run(output=_rest(list(answer), call)), call)
     if isinstance(answer, (bool, int, float)):
-        raise AnswerError(f"the target gave a {type(answer).__name__}; it gives text, messages or a Run")
+        raise AnswerError(f"the target gave {answer!r} ({type(answer).__name__}); it gives text, messages or a Run")
     return _asked(_new(to_run(answer), call), call)
+
+
+def _check(run: Run) -> None:
+    """Refuse a run that a user filled with values of wrong types: neither scorers nor a journal could read it."""
+    try:
+        for message in (*run.system, *run.history, *run.input, *run.output):
+            if not isinstance(message, Message):
+                problem = "a Run's messages are Message objects (referee.to_run makes a Run of plain data)"
+                raise AnswerError(f"{problem}, not {type(message).__name__}")
+        msgspec.json.decode(msgspec.json.encode(run, enc_hook=repr), type=Run)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise AnswerError(f"the target gave a Run with a wrong value: {error}") from None
+    except (
+        UnicodeEncodeError,
+        RecursionError,
+    ):  # half a surrogate pair, or nested deeply: scorers say what they can't take
+        return
+    for name in ("duration_ms", "cost"):
+        value = getattr(run, name)
+        if value is not None and not math.isfinite(value):
+            raise AnswerError(f"the target gave a Run whose {name} is {value}")
 
 
 def _new(run: Run, call: Call) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -14,7 +13,7 @@ from referee.evaluate.answers import answer_run, expecting, input_messages, whol
 from referee.evaluate.mocks import ToolMocks
 from referee.evaluate.targets.recorded import RecordedRuns
 from referee.evaluate.targets.target import Call, Target, Thread
-from referee.evaluate.threads import DeadlineError, within
+from referee.evaluate.threads import DeadlineError, is_failure, within
 from referee.execution import step_error
 from referee.items import Item
 from referee.runs import Run
@@ -82,12 +81,10 @@ class Conversation:
                 played.turns.append(await self._turn(given))
             except DeadlineError:
                 played.error = StepError(step, "TimeoutError", self.time_limit)
-            except (Exception, SystemExit) as error:  # a target may fail in any way, and only its item with it
-                played.error = step_error(step, root_cause(error))
-            except asyncio.CancelledError:
-                if _is_cancelled():
+            except BaseException as error:  # a target may fail in any way, and only its item with it
+                if not is_failure(error):
                     raise
-                played.error = StepError(step, "CancelledError", "the target was cancelled from inside")
+                played.error = step_error(step, root_cause(error))
             if played.error is not None:
                 return played
         run = expecting(whole_run(played.turns), self.item)
@@ -110,13 +107,8 @@ def _with_thread(run: Run, thread_id: str) -> Run:
     return run if run.thread_id else msgspec.structs.replace(run, thread_id=thread_id)
 
 
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
-
-
-def root_cause(error: BaseException) -> Exception:
+def root_cause(error: BaseException) -> BaseException:
     """The exception itself; of a group of one its member, whose message says more."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    return error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
+    return error

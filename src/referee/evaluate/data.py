@@ -92,4 +92,9 @@ def _checked(item: Item) -> Item:
         raise OptionError(f"give exactly one of input, inputs and turns; it has {found}")
     if given[0] != "input" and not item.user_turns:
         raise OptionError(f"{given[0]} is empty")
+    if None in item.user_turns:
+        raise OptionError(f"{given[0]}: a turn has no input")
+    for what, text in (("id", item.id), *(("a tag", tag) for tag in item.tags)):
+        if not isinstance(text, str):
+            raise OptionError(f"{what} is a text, not {text!r}")
     return item

@@ -7,6 +7,8 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import fields
+from types import NoneType
 from typing import Any, Unpack, overload
 
 import msgspec
@@ -101,6 +103,7 @@ async def run_evals(
         >>> report.verdict, report.summary["check-includes"].mean
         ('passed', 1.0)
     """
+    _check_options(name, hooks, on_item_complete, journal, resume)
     plan = make_plan(
         target=target,
         targets=targets,
@@ -122,8 +125,6 @@ async def run_evals(
         on_item_complete=on_item_complete,
         stop_when=(lambda result: failed(result, plan.evaluation.measures)) if fail_fast else None,
     )
-    if resume and journal is None:
-        raise OptionError("resume needs a journal")
     with _opened(journal, resume) as opened:
         return await _run(plan, settings, opened, resume, side_by_side=targets is not None)
 
@@ -139,6 +140,24 @@ def run_evals_sync(**arguments: Any) -> Report | SideBySide:
 
 
 run_evals_sync.__signature__ = inspect.signature(run_evals)  # type: ignore[attr-defined]
+
+
+def _check_options(name: Any, hooks: Any, on_item_complete: Any, journal: Any, resume: Any) -> None:
+    """Refuse what would fail, or mean nothing, only after items were asked."""
+    if not isinstance(name, str):
+        raise OptionError(f"name is a text, not {type(name).__name__}")
+    if not isinstance(hooks, (Hooks, NoneType)):
+        raise OptionError(f"hooks is a Hooks(before_run=..., ...), not {type(hooks).__name__}")
+    functions = {} if hooks is None else {field.name: getattr(hooks, field.name) for field in fields(hooks)}
+    for what, function in {**functions, "on_item_complete": on_item_complete}.items():
+        if function is not None and not callable(function):
+            raise OptionError(f"{what} is a function, not {type(function).__name__}")
+    if not isinstance(journal, (str, os.PathLike, Ledger, NoneType)):
+        raise OptionError(f"journal is a file's name, not {type(journal).__name__}")
+    if resume not in (True, False, "failed"):
+        raise OptionError(f"resume is True, False or 'failed', not {resume!r}")
+    if resume and journal is None:
+        raise OptionError("resume needs a journal")
 
 
 def _opened(journal: str | os.PathLike[str] | Ledger | None, resume: Resume) -> AbstractContextManager[Ledger | None]:
@@ -175,7 +194,10 @@ def _continued(plan: Plan, journal: Ledger | None, resume: Resume) -> tuple[Plan
         evaluation = msgspec.structs.replace(evaluation, id=earlier.id, created_at=earlier.created_at)
         plan = Plan(evaluation, plan.targets, plan.measures, plan.items, plan.options, plan.unmocked_tools)
     if evaluation != earlier:
-        journal.append(evaluation)
+        try:
+            journal.append(evaluation)
+        except OSError as error:
+            raise OptionError(f"the journal can't be written: {error.strerror}") from None
     known = journal.results
     if resume == "failed":
         known = {key: result for key, result in known.items() if not failed(result, evaluation.measures)}

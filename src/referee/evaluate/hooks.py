@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from referee.evaluate.threads import is_failure
 from referee.execution import step_error
 from referee.scores import StepError
 
@@ -46,6 +47,8 @@ async def hook_failure(name: str, hook: Callable[..., Any] | None, *args: Any) -
     """Call a hook, if there is one, and give its failure as a record."""
     try:
         await call_hook(hook, *args)
-    except Exception as error:  # a hook may fail in any way; its rule says what follows
+    except BaseException as error:  # a hook may fail in any way; its rule says what follows
+        if not is_failure(error):
+            raise
         return step_error(name, error)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import NoneType
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -66,6 +67,8 @@ def make_plan(
     Raises:
         OptionError: Something is wrong; tells what and where.
     """
+    if not isinstance(model, (str, NoneType)) and not callable(getattr(model, "ask", None)):
+        raise OptionError(f"model is a Judge or a model's name, not {type(model).__name__}")
     listed = None if data is None else listed_data(data)
     if target is None and targets is None:
         target, listed = _recorded(listed), None
@@ -77,6 +80,8 @@ def make_plan(
     planned = [_planned(item, count, reader, ids) for item, count in zip(items, counts)]
     if not measures and not any(entry.own or any(entry.turns) for entry in planned):
         raise OptionError("give at least one scorer or gate")
+    if not isinstance(target_options, (Mapping, NoneType)):
+        raise OptionError(f"target_options is a mapping from names to values, not {type(target_options).__name__}")
     options = dict(target_options or {})
     if unmocked_tools not in get_args(Unmocked):
         raise OptionError(f"unmocked_tools is 'allow' or 'deny', not {unmocked_tools!r}")

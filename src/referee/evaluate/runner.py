@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from referee.errors import RefereeError
 from referee.evaluate.conversation import Conversation, Played
-from referee.evaluate.hooks import NO_HOOKS, Hooks, call_hook, hook_failure
+from referee.evaluate.hooks import NO_HOOKS, Hooks, hook_failure
 from referee.evaluate.measures import Applied
 from referee.evaluate.mocks import mocks_of
 from referee.evaluate.plan import Plan, PlannedItem
@@ -182,10 +181,9 @@ class Runner:
         item = job.planned.item
         if self._end is not None and asyncio.get_running_loop().time() >= self._end:
             return Played(error=StepError("target", "TimeoutError", f"not started: {time_limit}"))
-        try:
-            await call_hook(self.settings.hooks.before_item, item, job.repeat)
-        except Exception as error:  # the hook's rule: the target is not asked, the item is an error
-            return Played(error=step_error("before_item", error))
+        failure = await hook_failure("before_item", self.settings.hooks.before_item, item, job.repeat)
+        if failure is not None:  # the hook's rule: the target is not asked, the item is an error
+            return Played(error=failure)
         thread_id = "-".join((self.plan.evaluation.id, *filter(None, (job.target,)), item.id, str(job.repeat + 1)))
         conversation = Conversation(
             self.plan.targets[job.target],
@@ -229,7 +227,7 @@ class Runner:
         if self.journal is not None:
             try:
                 self.journal.append(result)
-            except (OSError, RecursionError, RefereeError) as error:
+            except Exception as error:  # the disk may be full, and a result may hold anything
                 failures.append(step_error("journal", error))
         failure = await hook_failure("on_item_complete", self.settings.on_item_complete, result)
         if failure is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from referee.evaluate.answers import input_messages
 from referee.evaluate.measures import Applied
-from referee.evaluate.threads import DeadlineError, in_thread, within
+from referee.evaluate.threads import DeadlineError, in_thread, is_failure, within
 from referee.execution import outcome, step_error
 from referee.messages import Message, Text
 from referee.pipeline import Scorer
@@ -58,7 +58,9 @@ class Scoring:
             return await self._scored(scorer, run)
         except DeadlineError:
             return outcome(scorer, run, error=StepError("deadline", "TimeoutError", self.time_limit))
-        except Exception as error:  # a scorer may fail in any way, and only its score with it
+        except BaseException as error:  # a scorer may fail in any way, and only its score with it
+            if not is_failure(error):
+                raise
             return outcome(scorer, run, error=step_error("scorer", error))
 
     async def _scored(self, scorer: Scorer[Any, Any], run: Run) -> Score:

@@ -54,7 +54,7 @@ async def within(coroutine: Coroutine[Any, Any, T], deadline: float | None) -> T
     if deadline is None:
         return await coroutine
     loop = asyncio.get_running_loop()
-    task = loop.create_task(coroutine)
+    task = loop.create_task(_settled(coroutine))
     try:
         done, _ = await asyncio.wait({task}, timeout=max(0.0, deadline - loop.time()))
     finally:
@@ -63,10 +63,34 @@ async def within(coroutine: Coroutine[Any, Any, T], deadline: float | None) -> T
             task.add_done_callback(_forget)
     if not done:
         raise DeadlineError
-    return task.result()
+    value, error = task.result()
+    if error is not None:
+        raise error
+    return value  # type: ignore[no-any-return]
+
+
+async def _settled(coroutine: Coroutine[Any, Any, Any]) -> tuple[Any, BaseException | None]:
+    """What the coroutine gave or raised. A task that raised `SystemExit` itself would end the loop of all others."""
+    try:
+        return await coroutine, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # passed on to the waiting task
+        return None, error
 
 
 def _forget(task: asyncio.Task[Any]) -> None:
     """Take the exception of a task that nobody waits for, so that asyncio does not report it as lost."""
     if not task.cancelled():
         task.exception()
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether the user's code failed, and not somebody ended this task or the program from outside.
+
+    `sys.exit`, `pytest.fail` and a task that cancels itself are failures too: nothing else is to end with them.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or not task.cancelling()
+    return not isinstance(error, KeyboardInterrupt)
