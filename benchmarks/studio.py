@@ -1,7 +1,8 @@
 """The Studio's pages over a store with a million scores: how long each takes, and how much goes over the wire.
 
 Run `python -m benchmarks.studio`; `--store FILE` keeps the store for the next time. The store is that of
-`benchmarks.store`: five experiments of 10,000 items and ten scorers, and as much live traffic. Each page is asked for
+`benchmarks.store`: five experiments of 10,000 items and ten scorers, and as much live traffic; besides, a data set of
+10,000 items in two versions, 200 labels and 20 jobs. Each page is asked for
 over a socket from the server in a process of its own, compressed, each time with other values; the time is the median.
 Prints also how long it takes from the start of the command to the first page. Fails when a bar does not hold.
 """
@@ -21,12 +22,35 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.store import SCORERS, fill
+from benchmarks.store import SCORERS, TODAY, fill
+from referee import Item
 from referee.storage.filters import ScoreFilter
+from referee.storage.jobs import JobPlan
+from referee.storage.recorded_runs import RunFilter
 from referee.storage.store import Store
 from referee.studio.query import address
 
 SLOWEST_MS, MOST_BYTES, SLOWEST_START_S = 150, 150_000, 1.0
+
+
+ITEMS, CHANGED, LABELS, JOBS = 10_000, 2_000, 200, 20
+
+
+def complete(store: Store) -> None:
+    """Add what the store of `benchmarks.store` has not: a data set, labels, dropped runs and jobs."""
+    name = store.datasets.create("ferries").name
+    items = [
+        Item(id=f"item-{place:06d}", input=f"When does ferry {place} leave?", tags=["long"]) for place in range(ITEMS)
+    ]
+    store.datasets.put(name, items)
+    store.datasets.put(name, [Item(id=item.id, input="And back?") for item in items[:CHANGED]])
+    for row in store.scores.page(ScoreFilter(scorer=SCORERS[0], at_least=0), limit=LABELS).rows:
+        store.label(round(row.value or 0), author="ann", score=row.number)
+    store.live.add_drops({(scorer, "queue_full"): 7 for scorer in SCORERS})
+    for _ in range(JOBS):
+        store.jobs.add(
+            JobPlan(where=RunFilter(experiment="experiment-1"), scorers=["checks.no_tool_errors"]), total=ITEMS
+        )
 
 
 def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
@@ -40,6 +64,9 @@ def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
     def scorer() -> str:
         return chance.choice(SCORERS)
 
+    def item() -> str:
+        return f"item-{chance.randrange(items):06d}"
+
     def number() -> int:
         return chance.randint(1, last)
 
@@ -50,14 +77,15 @@ def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
         return address("/compare", {"first": "experiment-0", "second": experiment(), "scorer": scorer(), **more})
 
     def opened() -> str:
-        item = f"item-{chance.randrange(items):06d}"
+        chosen = item()
         found = [
-            store.scores.page(ScoreFilter(experiment=f"experiment-{place}", item=item, scorer=SCORERS[0]), limit=1)
+            store.scores.page(ScoreFilter(experiment=f"experiment-{place}", item=chosen, scorer=SCORERS[0]), limit=1)
             for place in (0, 1)
         ]
         sides = {"first_score": found[0].rows[0].number, "second_score": found[1].rows[0].number}
         return address(
-            "/compare", {"first": "experiment-0", "second": "experiment-1", "scorer": SCORERS[0], "item": item, **sides}
+            "/compare",
+            {"first": "experiment-0", "second": "experiment-1", "scorer": SCORERS[0], "item": chosen, **sides},
         )
 
     return {
@@ -77,6 +105,35 @@ def pages(store: Store, chance: random.Random) -> dict[str, Callable[[], str]]:
         "compare": compared,
         "compare, the worse ones": lambda: compared(change="worse"),
         "compare, an item opened": opened,
+        "one item compared": lambda: address(
+            "/compared-item", {"first": "experiment-0", "second": experiment(), "item": item()}
+        ),
+        "runs": lambda: "/runs",
+        "runs of an experiment": lambda: address("/runs", {"experiment": experiment()}),
+        "runs, a tag": lambda: address("/runs", {"tag": "long"}),
+        "runs of an item": lambda: address("/runs", {"item": item()}),
+        "run": lambda: address("/run", {"number": chance.randint(1, last // len(SCORERS))}),
+        "scorers": lambda: "/scorers",
+        "scorer": lambda: address("/scorer", {"scorer": scorer(), "cut": 0.5}),
+        "scorer against another": lambda: address("/scorer", {"scorer": SCORERS[0], "against": SCORERS[1], "cut": 0.5}),
+        "scorer against another, in an experiment": lambda: address(
+            "/scorer", {"scorer": scorer(), "against": scorer(), "experiment": experiment(), "cut": 0.5}
+        ),
+        "data sets": lambda: "/datasets",
+        "data set": lambda: address("/dataset", {"name": "ferries", "after": chance.randrange(ITEMS - 100)}),
+        "data set, an earlier version": lambda: address("/dataset", {"name": "ferries@1"}),
+        "data set, changes": lambda: address("/dataset-changes", {"name": "ferries"}),
+        "item": lambda: address("/item", {"dataset": "ferries", "item": item()}),
+        "labels": lambda: "/labels",
+        "labels, the queue": lambda: address("/labels", {"scorer": scorer(), "author": "ann", "cut": 0.5}),
+        "labels, the queue in an experiment": lambda: address(
+            "/labels", {"scorer": scorer(), "author": "ann", "experiment": experiment(), "cut": 0.5}
+        ),
+        "live": lambda: address("/live", {"until": TODAY.date()}),
+        "jobs": lambda: "/jobs",
+        "job": lambda: address("/job", {"number": chance.randint(1, JOBS)}),
+        "new job": lambda: address("/new-job", {"experiment": experiment()}),
+        "api": lambda: "/api",
     }
 
 
@@ -125,6 +182,7 @@ def main() -> None:
         store = stack.enter_context(Store(path))
         if is_new:
             fill(store, given.scores)
+            complete(store)
         Server(path).process.kill()  # so that the files are in the system's memory
         server = Server(path)
         stack.callback(server.process.kill)

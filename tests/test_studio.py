@@ -21,7 +21,7 @@ from referee.cli import main
 from referee.storage.filters import ScoreFilter
 from referee.storage.store import Store
 from referee.studio.app import create_app
-from referee.studio.pages import SCREENS
+from referee.studio.pages import PATHS
 from referee.studio.query import address
 from referee.studio.rendering import environment
 from referee.studio.server import is_loopback
@@ -29,7 +29,7 @@ from referee.studio.word_diff import word_diff
 from studio_store import ITEMS, LONG, hostile, ordinary
 
 TOKEN = "a-token-of-many-characters"
-PAGES = [screen.path for screen in SCREENS]
+PAGES = PATHS
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ from referee.errors import OptionError
 from referee.items import Item, read_item, with_item_id
 from referee.jsonvalue import canonical, digest, equal
 from referee.messages import Message
-from referee.pipeline import Scorer
 from referee.runs import Run
 
 #: An item's fields in the order of a file's columns.
@@ -81,7 +81,7 @@ def plain_item(item: Item) -> dict[str, Any]:
 def _plain(value: Any, where: str) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    if isinstance(value, Scorer):
+    if _is_scorer(value):
         if value.spec is None:
             raise OptionError(f"{where}: the scorer {value.id} is your own: name it as 'module:function'")
         return _plain(value.spec, where)
@@ -92,6 +92,12 @@ def _plain(value: Any, where: str) -> Any:
     if isinstance(value, msgspec.Struct):
         return _plain(msgspec.to_builtins(value, enc_hook=lambda entry: _plain(entry, where)), where)
     raise OptionError(f"{where}: a {type(value).__name__} is no plain data")
+
+
+def _is_scorer(value: Any) -> bool:
+    """Whether it is a scorer; without loading what makes them, as long as nobody has."""
+    pipeline = sys.modules.get("referee.pipeline")
+    return pipeline is not None and isinstance(value, pipeline.Scorer)
 
 
 def item_digest(plain: Mapping[str, Any]) -> str:

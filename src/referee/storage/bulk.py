@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 
 def is_sqlite(connection: Connection) -> bool:
@@ -19,7 +18,14 @@ def is_sqlite(connection: Connection) -> bool:
 
 def insert_for(connection: Connection, table: Table) -> Any:
     """An `INSERT` of this connection's database, with `on_conflict_do_nothing` and `on_conflict_do_update`."""
-    return (sqlite if is_sqlite(connection) else postgresql).insert(table)
+    # Each database's module takes its time to load: only the one that is used.
+    if is_sqlite(connection):
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
 
 
 def take_numbers(connection: Connection, table: Table, count: int) -> range | list[int]:

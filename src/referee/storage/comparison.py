@@ -177,27 +177,27 @@ def read_comparison(
 
 def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     versions = versions_of(connection, experiment, column)
-    query = (
-        select(runs.c.item, scores.c.value, scores.c.id)
-        .join(runs, runs.c.id == scores.c.run)
-        .where(
-            scores.c.experiment == experiment,
-            scores.c.scorer.in_(versions),
-            scores.c.turn == stored_turn(column.turn),
-        )
+    # Both queries are answered from indexes alone; a join would look up each run in its table.
+    of_runs = select(runs.c.id, runs.c.item).where(runs.c.experiment == experiment)
+    items: dict[int, str] = {run: item for run, item in connection.execute(of_runs).all()}  # noqa: C416 - typed rows
+    query = select(scores.c.run, scores.c.value, scores.c.id).where(
+        scores.c.experiment == experiment,
+        scores.c.scorer.in_(versions),
+        scores.c.turn == stored_turn(column.turn),
     )
-    found = connection.execute(query).all()
+    rows = connection.execute(query).all()
+    found = [(items[run], value, number) for run, value, number in rows if run in items]
     numbers = {item: number for item, _, number in found}
     if len(numbers) == len(found):
         values = {item: value for item, value, _ in found}
     else:
         values = _means(found)
-    rows = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
+    described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
         numbers,
-        sorted(row.version for row in rows),
-        bool(rows[0].lower_is_better),
+        sorted(row.version for row in described),
+        bool(described[0].lower_is_better),
     )
 
 

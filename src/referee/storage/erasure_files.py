@@ -6,16 +6,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from referee.errors import OptionError
-from referee.judge.cache import Cache
-from referee.judge.exchange import Reply
 from referee.results import ItemResult, Judged, TurnResult, decode_record, encode_record
 from referee.scores import Score, StepError, Unscored
 from referee.storage.erasure import PURGED, nameless
+
+if TYPE_CHECKING:
+    from referee.judge.exchange import Reply
 
 #: A reply that shares so many characters with an erased text goes; a shorter text goes where it stands whole.
 _WINDOW = 20
@@ -101,6 +102,8 @@ def erase_from_cache(path: Path, texts: Iterable[str]) -> int:
     if not path.is_file():
         raise OptionError(f"there is no judge's cache at {path}")
     traces = _Traces(texts)
+    from referee.judge.cache import Cache
+
     cache = Cache(path)
     try:
         return cache.forget(lambda reply: any(map(traces.are_in, _texts_of(reply))))

@@ -111,18 +111,20 @@ def labels_of_score() -> ColumnElement[bool]:
 
 
 def scores_of(
-    connection: Connection, scorer: str, version: str | None, experiment: str | None
+    connection: Connection, scorer: str, version: str | None, experiment: str | None, *, indexed: bool = True
 ) -> list[ColumnElement[bool]]:
-    """What a row of `scores` must be to be a scorer's, with a value."""
+    """What a row of `scores` must be to be a scorer's, with a value; with `indexed=False` no index of it is to be used."""
     numbers = select(scorers.c.id).where(scorers.c.scorer_id == scorer)
     if version is not None:
         numbers = numbers.where(scorers.c.version == version)
+    column: ColumnElement[Any] = scores.c.scorer if indexed else scores.c.scorer + 0
     conditions: list[ColumnElement[bool]] = [
-        scores.c.scorer.in_(list(connection.scalars(numbers))),
+        column.in_(list(connection.scalars(numbers))),
         scores.c.value.isnot(None),
     ]
     if experiment is not None:
-        conditions.append(scores.c.experiment == find(connection, experiment).number)
+        of_experiment: ColumnElement[Any] = scores.c.experiment if indexed else scores.c.experiment + 0
+        conditions.append(of_experiment == find(connection, experiment).number)
     return conditions
 
 
@@ -130,29 +132,29 @@ def read_pairs(
     connection: Connection, scorer: str, version: str | None, experiment: str | None, author: str | None
 ) -> list[Labelled]:
     """The labelled scores of a scorer. See `Labels.pairs`."""
-    conditions = [*scores_of(connection, scorer, version, experiment), labels.c.scorer == scorer]
+    conditions = [*scores_of(connection, scorer, version, experiment, indexed=False), labels.c.scorer == scorer]
     if author is not None:
         conditions.append(labels.c.author == author)
-    query = (
-        select(
-            labels.c.subject,
-            labels.c.turn,
-            scorers.c.version,
-            scores.c.id,
-            scores.c.value,
-            labels.c.author,
-            labels.c.value.label("label"),
-        )
-        .select_from(labels.join(runs, or_(labels.c.subject == runs.c.digest, labels.c.run == runs.c.id)))
-        .join(scores, scores.c.run == runs.c.id)
-        .join(scorers, scorers.c.id == scores.c.scorer)
-        .where(*conditions, labels_of_score())
-        .order_by(scores.c.id, labels.c.id)
+    columns = (labels.c.subject, labels.c.turn, scorers.c.version, scores.c.id, scores.c.value, labels.c.author)
+    # From the few labels to their runs, and from these to their scores: each way of being the same has its own index.
+    same = (
+        and_(runs.c.digest != "", labels.c.subject == runs.c.digest),
+        and_(runs.c.digest == "", labels.c.run == runs.c.id),
     )
+    queries = [
+        select(*columns, labels.c.value.label("label"), labels.c.id.label("number"))
+        .select_from(labels.join(runs, is_same))
+        .join(scores, and_(scores.c.run == runs.c.id, scores.c.turn == labels.c.turn))
+        .join(scorers, scorers.c.id == scores.c.scorer)
+        .where(*conditions)
+        for is_same in same
+    ]
+    rows = [row for query in queries for row in connection.execute(query)]
+    rows.sort(key=lambda row: (row.id, row.number))
     # One content that was scored several times by one version is one judgement: the latest score stands for it.
     latest: dict[tuple[str, int, str], tuple[int, float]] = {}
     votes: dict[tuple[str, int], dict[str, float]] = {}
-    for subject, turn, of_version, number, value, by, label in connection.execute(query):
+    for subject, turn, of_version, number, value, by, label, _ in rows:
         latest[subject, turn, of_version] = (number, value)
         votes.setdefault((subject, turn), {})[by] = label
     return [
@@ -173,12 +175,19 @@ def agreement_of(found: Sequence[Labelled], cuts: Sequence[float] | None) -> Agr
     return agreement(agreed, cuts=cuts, disputed=len(found) - len(agreed))
 
 
-def only_version(connection: Connection, scorer: str, experiment: str | None, author: str | None) -> str | None:
-    """The one version of a scorer that has labelled scores; `None` when there are no labelled scores."""
-    versions = sorted({pair.version for pair in read_pairs(connection, scorer, None, experiment, author)})
-    if len(versions) > 1:
+def pairs_of_one_version(
+    connection: Connection, scorer: str, version: str | None, experiment: str | None, author: str | None
+) -> tuple[str | None, list[Labelled]]:
+    """The one version of a scorer that has labelled scores, and these; `None` when there are none.
+
+    Raises:
+        OptionError: Several versions have labelled scores, and none was named.
+    """
+    found = read_pairs(connection, scorer, version, experiment, author)
+    versions = sorted({pair.version for pair in found})
+    if version is None and len(versions) > 1:
         raise OptionError(f"{scorer} has labelled scores of the versions {', '.join(versions)}: name one of them")
-    return versions[0] if versions else None
+    return version or (versions[0] if versions else None), found
 
 
 def read_calibration(connection: Connection, *of_version: ColumnElement[bool]) -> Calibration | None:

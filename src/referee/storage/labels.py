@@ -13,22 +13,25 @@ from referee.errors import OptionError, StoreError
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
+from referee.storage.experiment_rows import find
 from referee.storage.label_rows import (
     Calibration,
     Label,
     Labelled,
     agreement_of,
     labels_of_score,
-    only_version,
+    pairs_of_one_version,
     read_calibration,
     read_labels,
     read_pairs,
-    scores_of,
     subject_of,
 )
+from referee.storage.outcomes import OUTCOMES
 from referee.storage.schema import WHOLE_RUN, calibrations, labels, runs, scorers, scores
 from referee.storage.score_rows import ScoreRow, read_rows
 
+#: The outcomes of scores that have a value.
+_WITH_VALUE = [OUTCOMES.index(name) for name in ("failed", "passed", "unbounded")]
 #: A calibration needs so many labelled scores, unless another number is asked for.
 FEWEST_PAIRS = 20
 
@@ -164,14 +167,7 @@ class Labels:
             is_labelled = exists(
                 select(1).where(labels_of_score(), labels.c.scorer == scorer, labels.c.author == author)
             )
-            query = (
-                select(scores.c.id)
-                .join(runs, runs.c.id == scores.c.run)
-                .where(*scores_of(connection, scorer, version, experiment), ~is_labelled)
-                .order_by(scores.c.id.desc())
-                .limit(limit)
-            )
-            return read_rows(connection, list(connection.scalars(query)))
+            return read_rows(connection, _newest(connection, scorer, version, experiment, ~is_labelled, limit))
 
     def pairs(
         self, scorer: str, *, version: str | None = None, experiment: str | None = None, author: str | None = None
@@ -213,8 +209,8 @@ class Labels:
             StoreError: There is no such experiment.
         """
         with self._database.read() as connection:
-            version = version or only_version(connection, scorer, experiment, author)
-            return agreement_of(read_pairs(connection, scorer, version, experiment, author), cuts)
+            _, pairs = pairs_of_one_version(connection, scorer, version, experiment, author)
+            return agreement_of(pairs, cuts)
 
     def calibrate(
         self,
@@ -239,8 +235,8 @@ class Labels:
             StoreError: There is no such experiment.
         """
         with self._database.write() as connection:
-            version = version or only_version(connection, scorer, experiment, author)
-            found = agreement_of(read_pairs(connection, scorer, version, experiment, author), cuts)
+            version, pairs = pairs_of_one_version(connection, scorer, version, experiment, author)
+            found = agreement_of(pairs, cuts)
             if found.pairs < fewest:
                 raise OptionError(
                     f"{scorer}: {found.pairs} labelled scores say too little: label {fewest}, or ask for fewer"
@@ -263,6 +259,33 @@ class Labels:
         """The latest calibration of a scorer's version; `None` when it was never calibrated."""
         with self._database.read() as connection:
             return read_calibration(connection, scorers.c.scorer_id == scorer, scorers.c.version == version)
+
+
+def _newest(
+    connection: Connection,
+    scorer: str,
+    version: str | None,
+    experiment: str | None,
+    condition: ColumnElement[bool],
+    limit: int,
+) -> list[int]:
+    """The numbers of a scorer's newest scores that fit. Each version and outcome is walked through in an index's order."""
+    numbers = select(scorers.c.id).where(scorers.c.scorer_id == scorer)
+    if version is not None:
+        numbers = numbers.where(scorers.c.version == version)
+    rest = [] if experiment is None else [scores.c.experiment == find(connection, experiment).number]
+    found: list[tuple[int, int]] = []
+    for number in list(connection.scalars(numbers)):
+        for outcome in _WITH_VALUE:
+            query = (
+                select(scores.c.at, scores.c.id)
+                .join(runs, runs.c.id == scores.c.run)
+                .where(scores.c.scorer == number, scores.c.outcome == outcome, *rest, condition)
+                .order_by(scores.c.at.desc(), scores.c.id.desc())
+                .limit(limit)
+            )
+            found += [(row.at, row.id) for row in connection.execute(query)]
+    return [number for _, number in sorted(found, reverse=True)[:limit]]
 
 
 def _target(connection: Connection, score: int | None, run: int | None, name: str | None, turn: int | None) -> _Target:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
 
 from referee.bounds import Bounds
-from referee.pipeline import Scorer
 from referee.scores import Score
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
 from referee.storage.schema import scorers
+
+if TYPE_CHECKING:
+    from referee.pipeline import Scorer
 
 #: A check is an assertion: it passes at 1, whether a bound was given or not.
 _CHECK_BOUNDS = Bounds(min=1.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, select
+from sqlalchemy import Connection, select
 
 from referee.errors import StoreError
 from referee.storage import codec
@@ -15,11 +16,15 @@ from referee.storage.database import Database
 from referee.storage.experiment_rows import find
 from referee.storage.figures import Figures, Gathering, Histogram, summed_rows
 from referee.storage.nearest import did_you_mean
-from referee.storage.outcomes import bin_of, edges
+from referee.storage.outcomes import OUTCOMES, bin_of, edges
 from referee.storage.schema import ALL_DAYS, rollups, scorers, scores
 
-#: Two scorers are set against each other over so many of the latest runs.
-MOST_PAIRS = 10_000
+#: The outcomes of scores that have a value.
+_WITH_VALUE = [OUTCOMES.index(name) for name in ("failed", "passed", "unbounded")]
+#: Two scorers are set against each other over so many of the latest runs, or of an experiment's.
+MOST_LATEST, MOST_OF_EXPERIMENT = 2_000, 50_000
+#: A run and a turn of it.
+_Place: TypeAlias = tuple[int, int]
 
 
 class ScorerVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +82,11 @@ class ScorerVersions:
         """Every version of every scorer, by id, the newest version of each first."""
         with self._database.read() as connection:
             return _read(connection, None)
+
+    def names(self) -> list[str]:
+        """The ids of all scorers."""
+        with self._database.read() as connection:
+            return list(connection.scalars(select(scorers.c.scorer_id).distinct().order_by(scorers.c.scorer_id)))
 
     def get(self, scorer: str) -> list[ScorerVersion]:
         """The versions of a scorer, the newest first.
@@ -136,21 +146,16 @@ def _crossing(
         list(connection.scalars(select(scorers.c.id).where(scorers.c.scorer_id == side[0].scorer)))
         for side in (first, second)
     ]
-    other = scores.alias()
-    of_first: list[ColumnElement[bool]] = [scores.c.scorer.in_(numbers[0]), scores.c.value.isnot(None)]
     if experiment is not None:
-        of_first.append(scores.c.experiment == find(connection, experiment).number)
-    latest = (
-        select(scores.c.run, scores.c.turn, scores.c.value)
-        .where(*of_first)
-        .order_by(scores.c.at.desc(), scores.c.id.desc())
-        .limit(MOST_PAIRS + 1)
-        .subquery()
-    )
-    same = and_(other.c.run == latest.c.run, other.c.turn == latest.c.turn, other.c.scorer.in_(numbers[1]))
-    query = select(latest.c.value, other.c.value).join_from(latest, other, same).where(other.c.value.isnot(None))
+        belongs_to = find(connection, experiment).number
+        sides = [_values(connection, versions, belongs_to) for versions in numbers]
+        is_exact = len(sides[0]) < MOST_OF_EXPERIMENT
+    else:
+        newest = _newest(connection, numbers[0])
+        sides = [newest, _values_of(connection, numbers[1], newest)]
+        is_exact = len(newest) < MOST_LATEST
+    found = [(value, sides[1][place]) for place, value in sides[0].items() if place in sides[1]]
     inner = edges(*first[0].range), edges(*second[0].range)
-    found = connection.execute(query).all()
     cells = Counter((bin_of(one, inner[0]), bin_of(two, inner[1])) for one, two in found)
     return Crossing(
         first=first[0].scorer,
@@ -159,5 +164,36 @@ def _crossing(
         second_range=second[0].range,
         cells=[(*place, count) for place, count in sorted(cells.items())],
         runs=len(found),
-        is_exact=len(found) <= MOST_PAIRS,
+        is_exact=is_exact,
     )
+
+
+def _values(connection: Connection, versions: list[int], experiment: int) -> dict[_Place, float]:
+    """The values of a scorer in an experiment, from an index alone."""
+    query = select(scores.c.run, scores.c.turn, scores.c.value).where(
+        scores.c.experiment == experiment, scores.c.scorer.in_(versions), scores.c.outcome.in_(_WITH_VALUE)
+    )
+    return {(run, turn): value for run, turn, value in connection.execute(query.limit(MOST_OF_EXPERIMENT))}
+
+
+def _newest(connection: Connection, versions: list[int]) -> dict[_Place, float]:
+    """The newest values of a scorer, each version and outcome in the order of an index."""
+    found: list[tuple[int, int, int, float]] = []
+    for version in versions:
+        for outcome in _WITH_VALUE:
+            query = (
+                select(scores.c.at, scores.c.run, scores.c.turn, scores.c.value)
+                .where(scores.c.scorer == version, scores.c.outcome == outcome)
+                .order_by(scores.c.at.desc(), scores.c.id.desc())
+                .limit(MOST_LATEST)
+            )
+            found += [(at, run, turn, value) for at, run, turn, value in connection.execute(query)]
+    return {(run, turn): value for _, run, turn, value in sorted(found, reverse=True)[:MOST_LATEST]}
+
+
+def _values_of(connection: Connection, versions: list[int], places: Iterable[_Place]) -> dict[_Place, float]:
+    """The values of a scorer on runs."""
+    query = select(scores.c.run, scores.c.turn, scores.c.value).where(
+        scores.c.run.in_({run for run, _ in places}), (scores.c.scorer + 0).in_(versions), scores.c.value.isnot(None)
+    )
+    return {(run, turn): value for run, turn, value in connection.execute(query)}

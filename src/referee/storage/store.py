@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from referee.pipeline import Scorer
 from referee.results import Evaluation, ItemResult
 from referee.storage.database import Database
 from referee.storage.datasets import Datasets
@@ -31,6 +30,9 @@ from referee.storage.scorer_versions import ScorerVersions
 from referee.storage.scores import Scores
 from referee.storage.upkeep import StoreInfo, find_problems, read_info, vacuum
 from referee.storage.writing import Writing, Written
+
+if TYPE_CHECKING:
+    from referee.pipeline import Scorer
 
 #: How many records go into one transaction.
 BATCH = 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -20,14 +20,10 @@ from starlette.routing import Route
 from referee import __version__
 from referee.errors import OptionError, RefereeError, StoreError
 from referee.storage.store import Store
-from referee.studio import rendering
-from referee.studio.actions import ACTIONS
-from referee.studio.openapi import description
+from referee.studio import actions, pages, rendering
 from referee.studio.page import Page, Rows
-from referee.studio.pages import SCREENS
-from referee.studio.pages.raw import raw_text
 from referee.studio.query import Query
-from referee.studio.screen import Action, Desk, Screen
+from referee.studio.screen import Desk
 from referee.studio.security import (
     FORM_COOKIE,
     LOGIN_PATH,
@@ -78,14 +74,14 @@ def create_app(
     rendering.environment()  # a broken template is found at the start, and the first page is quick
     workers = workers or Workers(store.database.url.render_as_string(hide_password=False))
     studio = Studio(Desk(store, workers), Forms(), not read_only)
-    actions = {} if read_only else {action.path: action for action in ACTIONS}
-    routes = [Route(screen.path, _endpoint(studio, screen)) for screen in SCREENS]
-    routes += [Route(path, _action(studio, action), methods=["POST"]) for path, action in actions.items()]
+    sent = () if read_only else actions.PATHS
+    routes = [Route(path, _endpoint(studio, path)) for path in pages.PATHS]
+    routes += [Route(path, _action(studio, path), methods=["POST"]) for path in sent]
     routes += [Route(f"/static/{name}", _static(name, media_type)) for name, media_type in _STATIC.items()]
-    routes += [Route("/raw", _raw(store)), Route("/openapi.json", _description(list(actions.values())))]
+    routes += [Route("/raw", _raw(store)), Route("/openapi.json", _description(sent))]
     if token is not None:
         routes.append(Route(LOGIN_PATH, _login(studio, token), methods=["GET", "POST"]))
-    takes = frozenset(actions) | ({LOGIN_PATH} if token is not None else frozenset())
+    takes = frozenset(sent) | ({LOGIN_PATH} if token is not None else frozenset())
     guard = Middleware(Guard, names=names, takes=takes, token=token)
     return Starlette(
         routes=routes,
@@ -94,15 +90,14 @@ def create_app(
     )
 
 
-def _endpoint(studio: Studio, screen: Screen) -> Callable[[Request], Response]:
-    known = [parameter.name for parameter in screen.parameters]
-
+def _endpoint(studio: Studio, path: str) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
         wanted = "html"
         try:
             query = Query(request.url.path, request.query_params.multi_items())
             wanted = rendering.format_of(query)
-            query.allow(*known)
+            screen = pages.screen(path)
+            query.allow(*(parameter.name for parameter in screen.parameters))
             page = screen.make(studio.desk.store, query)
         except RefereeError as error:
             return _problem(str(error), _status(error), request, wanted)
@@ -122,14 +117,13 @@ def _html(studio: Studio, page: Page, query: Query, request: Request, status: in
     return response
 
 
-def _action(studio: Studio, action: Action) -> Callable[[Request], Any]:
-    known = [parameter.name for parameter in action.parameters]
-
+def _action(studio: Studio, path: str) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         wanted = "json" if is_json(request.headers) else "html"
         try:
-            query = Query(action.path, await studio.forms.read(request), longest=MOST_BODY_BYTES)
-            query.allow(*known, _BACK)
+            action = actions.action(path)
+            query = Query(path, await studio.forms.read(request), longest=MOST_BODY_BYTES)
+            query.allow(*(parameter.name for parameter in action.parameters), _BACK)
             done = await run_in_threadpool(action.do, studio.desk, query)
             back = _own_address(query.text(_BACK))
         except RefereeError as error:
@@ -190,9 +184,12 @@ def _static(name: str, media_type: str) -> Callable[[Request], Response]:
     return endpoint
 
 
-def _description(actions: list[Action]) -> Callable[[Request], Response]:
+def _description(sent: Sequence[str]) -> Callable[[Request], Response]:
     def endpoint(_request: Request) -> Response:
-        body = msgspec.json.encode(description(SCREENS, actions, version=__version__))
+        from referee.studio.openapi import description
+
+        screens, known = [pages.screen(path) for path in pages.PATHS], [actions.action(path) for path in sent]
+        body = msgspec.json.encode(description(screens, known, version=__version__))
         return Response(body, media_type="application/json")
 
     return endpoint
@@ -200,6 +197,8 @@ def _description(actions: list[Action]) -> Callable[[Request], Response]:
 
 def _raw(store: Store) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
+        from referee.studio.pages.raw import raw_text
+
         try:
             text = raw_text(store, Query(request.url.path, request.query_params.multi_items()))
         except RefereeError as error:

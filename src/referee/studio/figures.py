@@ -113,7 +113,7 @@ def share(value: float | None) -> str:
         >>> share(0.5), share(0.0123), share(None)
         ('50 %', '1.2 %', '–')
     """
-    return "–" if value is None else f"{value * 100:.3g} %"
+    return "–" if value is None else f"{value * 100:.1f}".removesuffix(".0") + " %"
 
 
 def as_json(value: Any) -> str:

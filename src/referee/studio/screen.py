@@ -16,6 +16,7 @@ from referee.studio.workers import Workers
 
 TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": 2000}
 WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0, "maximum": 2**62}
+LONG_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": 500_000}
 NUMBER: Mapping[str, Any] = {"type": "number"}
 
 PageFunction: TypeAlias = Callable[[Store, Query], Page]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import secrets
@@ -52,6 +53,7 @@ def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484, read_only:
         lifespan="off",
         h11_max_incomplete_event_size=65_536,
     )
+    gc.freeze()  # what is loaded by now stays: the collector need not look at it again with every page
     try:
         with listener:
             uvicorn.Server(settings).run(sockets=[listener])

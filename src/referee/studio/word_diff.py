@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
-import regex
-from rapidfuzz.distance import LCSseq
-
 Kind: TypeAlias = Literal["same", "removed", "added"]
 
 #: Texts with more words are not compared: time and memory grow with the product of both.
 MOST_WORDS = 8_000
-_WORD = regex.compile(r"[\p{L}\p{N}\p{M}_]+|\s+|.", regex.DOTALL)
+_WORD = r"[\p{L}\p{N}\p{M}_]+|\s+|."
 
 
 class Segment(NamedTuple):
@@ -30,9 +27,12 @@ def word_diff(first: str, second: str) -> list[Segment] | None:
         >>> [tuple(segment) for segment in word_diff("It is sunny.", "It was sunny.")]
         [('same', 'It '), ('removed', 'is'), ('added', 'was'), ('same', ' sunny.')]
     """
+    import regex
+    from rapidfuzz.distance import LCSseq
+
     if max(len(first), len(second)) > MOST_WORDS * 20:
         return None
-    words = _WORD.findall(first), _WORD.findall(second)
+    words = [regex.findall(_WORD, text, regex.DOTALL) for text in (first, second)]
     if max(map(len, words)) > MOST_WORDS * 2:
         return None
     segments: list[Segment] = []

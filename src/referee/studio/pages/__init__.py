@@ -1,48 +1,40 @@
-"""The Studio's pages, one module for each screen or two that belong together."""
+"""The Studio's pages. A page's module is loaded when it is first asked for, so that the first page comes soon."""
 
 from __future__ import annotations
 
-from referee.studio.pages import (
-    api,
-    compare,
-    dataset_changes,
-    datasets,
-    experiment,
-    items,
-    jobs,
-    labels,
-    live,
-    new_job,
-    overview,
-    runs,
-    score,
-    scorer,
-    scorers,
-    scores,
-)
-from referee.studio.pages import run as run_page
+from importlib import import_module
+
 from referee.studio.screen import Screen
 
-#: Every screen.
-SCREENS: tuple[Screen, ...] = (
-    overview.SCREEN,
-    experiment.SCREEN,
-    scores.SCREEN,
-    score.SCREEN,
-    compare.SCREEN,
-    compare.ITEM_SCREEN,
-    runs.SCREEN,
-    run_page.SCREEN,
-    scorers.SCREEN,
-    scorer.SCREEN,
-    datasets.SCREEN,
-    datasets.ONE_SCREEN,
-    items.SCREEN,
-    dataset_changes.SCREEN,
-    labels.SCREEN,
-    live.SCREEN,
-    jobs.SCREEN,
-    jobs.ONE_SCREEN,
-    new_job.SCREEN,
-    api.SCREEN,
-)
+#: Of every screen's path, its module and name there.
+_PLACES = {
+    "/": "overview:SCREEN",
+    "/experiment": "experiment:SCREEN",
+    "/scores": "scores:SCREEN",
+    "/score": "score:SCREEN",
+    "/compare": "compare:SCREEN",
+    "/compared-item": "compare:ITEM_SCREEN",
+    "/runs": "runs:SCREEN",
+    "/run": "run:SCREEN",
+    "/scorers": "scorers:SCREEN",
+    "/scorer": "scorer:SCREEN",
+    "/datasets": "datasets:SCREEN",
+    "/dataset": "datasets:ONE_SCREEN",
+    "/item": "items:SCREEN",
+    "/dataset-changes": "dataset_changes:SCREEN",
+    "/labels": "labels:SCREEN",
+    "/live": "live:SCREEN",
+    "/jobs": "jobs:SCREEN",
+    "/job": "jobs:ONE_SCREEN",
+    "/new-job": "new_job:SCREEN",
+    "/api": "api:SCREEN",
+}
+#: The paths of all screens.
+PATHS = tuple(_PLACES)
+
+
+def screen(path: str) -> Screen:
+    """The screen of a path."""
+    module, _, name = _PLACES[path].partition(":")
+    found: Screen = getattr(import_module(f"{__name__}.{module}"), name)
+    return found

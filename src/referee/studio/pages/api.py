@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from referee.storage.store import Store
-from referee.studio.actions import ACTIONS
+from referee.studio import actions, pages
 from referee.studio.page import Page, Rows
 from referee.studio.query import Query
 from referee.studio.screen import Action, Screen
@@ -13,10 +13,8 @@ _COLUMNS = ("method", "path", "words", "parameters")
 
 def api_page(_store: Store, _query: Query) -> Page:
     """All screens and actions."""
-    from referee.studio.pages import SCREENS
-
-    listed: list[tuple[str, Screen | Action]] = [("GET", screen) for screen in SCREENS]
-    listed += [("POST", action) for action in ACTIONS]
+    listed: list[tuple[str, Screen | Action]] = [("GET", pages.screen(path)) for path in pages.PATHS]
+    listed += [("POST", actions.action(path)) for path in actions.PATHS]
     rows = [
         [method, each.path, each.words, ", ".join(parameter.name for parameter in each.parameters)]
         for method, each in listed

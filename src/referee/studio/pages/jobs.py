@@ -8,9 +8,9 @@ import msgspec
 
 from referee.storage.jobs import Job
 from referee.storage.store import Store
-from referee.studio.actions import RUN_FILTER
 from referee.studio.page import Page, Rows
 from referee.studio.query import Query, address
+from referee.studio.run_parameters import RENAMED
 from referee.studio.screen import WHOLE, Parameter, Screen
 
 _COLUMNS = (
@@ -68,9 +68,7 @@ def _given(job: Job) -> list[tuple[str, str]]:
     found = []
     for name, value in msgspec.to_builtins(job.plan.where).items():
         values = value if isinstance(value, list) else [value]
-        found += [
-            (RUN_FILTER.get(name, name), str(one).lower() if isinstance(one, bool) else str(one)) for one in values
-        ]
+        found += [(RENAMED.get(name, name), str(one).lower() if isinstance(one, bool) else str(one)) for one in values]
     return found
 
 

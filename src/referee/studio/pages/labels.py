@@ -42,7 +42,7 @@ def labels_page(store: Store, query: Query) -> Page:
         {
             "panel": panel,
             "keys": _keys(panel),
-            "scorers": sorted({version.scorer for version in store.scorers.all() if version.figures.scored}),
+            "scorers": store.scorers.names(),
             "skipped": skipped,
             "has_more": len(waiting) > 1,
         },

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from referee.loading import scorer_names
 from referee.storage.recorded_runs import RunFilter
 from referee.storage.store import Store
-from referee.studio.actions import RUN_FILTER
 from referee.studio.page import Page, Rows
-from referee.studio.pages.runs import FILTERS, runs_wanted
 from referee.studio.query import Query
-from referee.studio.screen import Screen, parameters_of
+from referee.studio.run_parameters import RUN_PARAMETERS, conditions_of, runs_wanted
+from referee.studio.screen import Screen
 
 _COLUMNS = ("parameter", "value")
 
 
 def new_job_page(store: Store, query: Query) -> Page:
     """How many runs fit, and a form for the scorers."""
+    from referee.loading import scorer_names  # takes its time to load, and only this page needs it
+
     where = runs_wanted(query)
-    given = [(name, value) for name, value in query.given if name in FILTERS or name == "number"]
+    given = conditions_of(query)
     return Page(
         "new_job.html",
         "Score runs",
@@ -31,6 +31,6 @@ SCREEN = Screen(
     "/new-job",
     "How many runs a new job would score.",
     new_job_page,
-    parameters_of(RunFilter, RUN_FILTER),
+    RUN_PARAMETERS,
     {"filter": RunFilter, "runs": int, "scorers": list[str]},
 )

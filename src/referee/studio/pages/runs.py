@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from referee.storage.recorded_runs import RunFilter, RunPage, RunRow
 from referee.storage.store import Store
-from referee.studio.actions import PARAMETERS_OF_RUNS, RUN_FILTER
 from referee.studio.page import Page, Rows
 from referee.studio.query import Query, address
-from referee.studio.screen import POSITION_PARAMETERS, Screen, parameters_of
+from referee.studio.run_parameters import FILTERS, RUN_PARAMETERS, conditions_of, runs_wanted
+from referee.studio.screen import POSITION_PARAMETERS, Screen
 
 _COLUMNS = RunRow.__struct_fields__
-FILTERS = [name for name in RunFilter.__struct_fields__ if name != "numbers"]
 
 
 def runs_page(store: Store, query: Query) -> Page:
     """A page of runs."""
     where = runs_wanted(query)
     found = store.runs.page(where, limit=query.limit, after=query.text("after"), before=query.text("before"))
-    given = [(name, value) for name, value in query.given if name in FILTERS or name == "number"]
+    given = conditions_of(query)
     return Page(
         "runs.html",
         "Runs",
@@ -30,16 +27,10 @@ def runs_page(store: Store, query: Query) -> Page:
     )
 
 
-def runs_wanted(query: Query) -> RunFilter:
-    """The runs that an address asks for."""
-    found: Any = query.struct(RunFilter, renamed=PARAMETERS_OF_RUNS, lists=["number"])
-    return found  # type: ignore[no-any-return]
-
-
 SCREEN = Screen(
     "/runs",
     "Runs under any filter, the newest first.",
     runs_page,
-    (*parameters_of(RunFilter, RUN_FILTER), *POSITION_PARAMETERS),
+    (*RUN_PARAMETERS, *POSITION_PARAMETERS),
     {"filter": RunFilter, "runs": RunPage},
 )

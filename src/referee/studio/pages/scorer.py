@@ -55,7 +55,7 @@ def scorer_page(store: Store, query: Query) -> Page:
         {
             "charts": _charts(trend, where),
             "kinds": _KINDS,
-            "others": sorted({version.scorer for version in store.scorers.all()} - {name}),
+            "others": [other for other in store.scorers.names() if other != name],
             "cells": crossing_cells(crossing) if crossing else [],
             "side": CROSSING_SIDE,
             "lower_is_better": versions[0].lower_is_better,
