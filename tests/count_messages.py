@@ -127,9 +127,32 @@ def agents(found: list[Any], given: int = 0) -> Count:
     return items(raw)._replace(messages=given + len(found))
 
 
+def autogen(messages: list[Any]) -> Count:
+    calls = results = failed = 0
+    for message in messages:
+        for item in message["content"] if isinstance(message["content"], list) else []:
+            calls += "arguments" in item
+            results += "call_id" in item
+            failed += item.get("is_error", False)
+    return Count(1, 0, len(messages), calls, results, failed)
+
+
+def crewai(tasks: list[Any]) -> Count:
+    messages = [message for task in tasks for message in task["messages"]]
+    by_api = [call for message in messages for call in message.get("tool_calls") or []]
+    in_text = [m for m in messages if m["role"] == "assistant" and "\nAction Input: " in (m["content"] or "")]
+    results = sum(m["role"] == "tool" for m in messages) + sum("\nObservation: " in m["content"] for m in in_text)
+    failed = sum(len(task["tool_failures"]) for task in tasks)
+    return Count(1, 0, len(messages), len(by_api) + len(in_text), results, failed)
+
+
 def listed(value: list[Any], path: Path) -> Count:
     """What a record that is a list holds."""
     first = value[0]
+    if "status" in first and "task_name" in first:
+        return Count(1, 0, len(value))
+    if "stop_reason" in value[-1]:
+        return autogen(value[-1]["messages"])
     if "raw_item" in first:
         return agents(value)
     if "response_id" in first:
@@ -151,6 +174,12 @@ def record(value: Any, path: Path) -> Count:
         return exchange(value)
     if "traj" in value:
         return chat(value["traj"])
+    if path.name.startswith("autogen"):
+        states = value.get("agent_states", {})
+        thread = [state["message_thread"] for state in states.values() if "message_thread" in state]
+        return autogen(thread[0] if thread else value.get("llm_context", value)["messages"])
+    if "raw" in value:
+        return crewai(value.get("tasks_output") or [value])
     if "history" in value:
         return Count(1, 0, len(value["history"]))
     if "question" in value:

@@ -29,6 +29,17 @@ FILES = {
     "whowhen_7runs.jsonl": Count(7, 0, 95, 0, 0, 0),
 }
 FRAMEWORK_FILES = {
+    "autogen_agent_state.json": Count(1, 0, 4, 2, 2, 1),
+    "autogen_stream.json": Count(1, 0, 5, 2, 2, 1),
+    "autogen_structured.json": Count(1, 0, 2, 0, 0, 0),
+    "autogen_task_result.json": Count(1, 0, 5, 2, 2, 1),
+    "autogen_team_state.json": Count(1, 0, 7, 2, 2, 1),
+    "autogen_tool_summary.json": Count(1, 0, 4, 1, 1, 0),
+    "crewai_agent_output.json": Count(1, 0, 4, 1, 1, 0),
+    "crewai_crew_output.json": Count(1, 0, 6, 1, 1, 0),
+    "crewai_failures.json": Count(1, 0, 8, 3, 3, 2),
+    "crewai_log.json": Count(1, 0, 4, 0, 0, 0),
+    "crewai_native.json": Count(1, 0, 7, 2, 2, 1),
     "langchain_convert_to_openai_messages.json": Count(1, 0, 5, 2, 2, 0),
     "langchain_dumpd.json": Count(1, 0, 5, 2, 2, 1),
     "langchain_messages_to_dict.json": Count(1, 0, 5, 2, 2, 1),
@@ -274,6 +285,55 @@ def test_langchain_keeps_a_failure_that_its_openai_form_loses() -> None:
     for name in ("langchain_dumpd.json", "langchain_messages_to_dict.json", "langchain_model_dump.json"):
         assert read(name, "langchain") == ["result", "error"]
     assert read("langchain_convert_to_openai_messages.json", "openai_chat") == ["result", "result"]
+
+
+def framework_run(name: str, format: str) -> Run:
+    return run_of(json.loads((FRAMEWORKS / name).read_text(encoding="utf-8")), format)
+
+
+@pytest.mark.parametrize("name", ["task_result", "stream", "agent_state", "team_state"])
+def test_autogen_says_the_same_in_results_streams_and_states(name: str) -> None:
+    """A tool's object is Python text in all of them."""
+    run = framework_run(f"autogen_{name}.json", "autogen")
+    assert [(call.id, call.name, call.args, call.state, call.result) for call in run.tool_calls] == [
+        ("call_1", "get_weather", {"city": "Rome"}, "result", {"city": "Rome", "temp_c": 21}),
+        ("call_2", "get_weather", {"city": "Atlantis"}, "error", "unknown city Atlantis"),
+    ]
+    assert "The weather, then." not in run.output_text  # a thought
+    assert run.output_text.count("Rome is 21C.") == 1
+    assert run.user_text == "Weather in Rome and Atlantis?"
+
+
+def test_crewai_calls_in_the_text_of_a_model_and_by_its_api() -> None:
+    native = framework_run("crewai_native.json", "crewai")
+    in_text = framework_run("crewai_failures.json", "crewai")
+    rome = ("get_weather", {"city": "Rome"}, "result", {"city": "Rome", "temp_c": 21}, None)
+    told = [[(c.name, c.args, c.state, c.result, c.error) for c in run.tool_calls] for run in (native, in_text)]
+    assert told[0][0] == told[1][1] == rome
+    for run, place in ((native, 1), (in_text, 0)):
+        failed = run.tool_calls[place]
+        assert (failed.args, failed.state, failed.error) == ({"city": "Atlantis"}, "error", "unknown city Atlantis")
+        assert run.final_text == "Rome is 21C."
+    assert (in_text.tool_calls[2].name, in_text.tool_calls[2].state) == ("unknown_tool", "error")
+    thoughts = [part for message in in_text.output for part in message.parts if isinstance(part, Reasoning)]
+    assert [thought.text for thought in thoughts] == ["I look.", "again", "x"]
+    assert "Thought" not in in_text.output_text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Action: sky", "Action:\nAction Input: {}", "I say: Final Answer: no", "Final Answer: Blue."]
+)
+def test_other_text_of_crewai_stays_text(text: str) -> None:
+    task = {"description": "d", "agent": "a", "raw": "", "messages": [{"role": "assistant", "content": text}]}
+    run = run_of({"raw": "", "tasks_output": [task]}, "crewai")
+    assert (run.output_text, run.tool_calls) == (text, ())
+
+
+def test_crewai_failures_without_a_call_are_told() -> None:
+    failures = [{"tool_name": "sky", "tool_args": "{", "failure": {"reason": "exception"}}, {}]
+    task = {"description": "d", "agent": "a", "raw": "r", "messages": [], "tool_failures": failures}
+    run = run_of({"raw": "r", "tasks_output": [task]}, "crewai")
+    assert run.warnings == ["the failure of sky has no call", "the failure of a tool has no call"]
 
 
 def test_bfcl_questions_keep_their_allowed_values() -> None:

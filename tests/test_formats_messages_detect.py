@@ -39,6 +39,8 @@ FILES = {
     "whowhen_7runs.jsonl": {"autogen": 7},
 }
 STARTS = {
+    "autogen": "autogen",
+    "crewai": "crewai",
     "langchain_convert": "openai_chat",
     "langchain": "langchain",
     "langgraph_get": "langchain",
@@ -77,7 +79,9 @@ def test_a_framework_file_is_detected_by_one_reader_alone(path: Path) -> None:
     (record,) = records(path)
     starts = [start for start in STARTS if path.stem.startswith(start)]
     expected = [STARTS[max(starts, key=len)]] if starts else []
-    assert claims(record) == expected
+    # A crew's agent keeps its model's chat messages; the reader of chat comes last and takes what the others leave.
+    beside = ["openai_chat"] if path.stem == "crewai_agent_output" else []
+    assert claims(record) == expected + beside
     if expected:
         chosen = detect_format(record)
         assert chosen

@@ -1,4 +1,4 @@
-"""AutoGen: task results, lists of its messages, saved states; and runs of several agents told as one history.
+"""AutoGen: task results, messages, streams, saved states; and runs of several agents told as one history.
 
 In the history of several agents the role says nothing: the speaker stands in `name`, or in the role's place.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from referee.formats.conversation import Conversation, arguments, json_result
+from referee.formats.conversation import Conversation, arguments
 from referee.formats.decoded import Decoded, Turns
 from referee.formats.fields import as_text, mapping, objects, text, total, type_name
 from referee.formats.record import run_fields, usage_of
+from referee.formats.span_messages import structured
 from referee.messages import File, Opaque, Part, Reasoning, Text, ToolCall
 from referee.runs import Usage
 
@@ -49,7 +50,8 @@ _LABELS = ("is_correct", "is_corrected", "level", "mistake_agent", "mistake_step
 def detect(record: Any) -> bool:
     """Whether a record looks like AutoGen's messages, a state that keeps them, or a history of named agents."""
     if isinstance(record, list):
-        return bool(record) and all(map(_is_message, record))
+        told = record[:-1] if _is_streamed(record) else record
+        return bool(told) and all(map(_is_message, told))
     if not isinstance(record, dict):
         return False
     if _is_message(record) or _is_history(record):
@@ -66,6 +68,12 @@ def _is_message(message: Any) -> bool:
         return False
     known = kind in _TYPES or kind.startswith("StructuredMessage")
     return known and ("source" in message or kind in ("SystemMessage", "FunctionExecutionResultMessage"))
+
+
+def _is_streamed(record: list[Any]) -> bool:
+    """Whether a list ends with the task's result, which has the messages before it again (`run_stream`)."""
+    last = record[-1] if record else None
+    return isinstance(last, dict) and "stop_reason" in last and isinstance(last.get("messages"), list)
 
 
 def _is_history(record: dict[str, Any]) -> bool:
@@ -103,6 +111,8 @@ def decode(record: Any, turns: Turns = "all") -> Decoded:
         fields = _add_history(talk, record)
         return talk.decoded(turns, **fields)
     fields = {}
+    if isinstance(record, list) and _is_streamed(record):
+        record = record[-1]
     messages: list[Any] = record if isinstance(record, list) else [record]
     if isinstance(record, dict) and not _is_message(record):
         messages = _kept_messages(record)
@@ -204,7 +214,7 @@ def _call(call: dict[str, Any]) -> ToolCall:
 
 
 def _add_result(talk: Conversation, result: dict[str, Any]) -> None:
-    value = json_result(result.get("content"))
+    value = structured(result.get("content"))  # the framework writes a tool's object as Python text
     failed = result.get("is_error") is True
     error = value if failed and isinstance(value, str) else None
     talk.result(text(result, "call_id"), value, name=text(result, "name"), is_error=failed, error=error)
