@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
-from referee import Run
+from referee import PromptStep, Run, create_scorer
 
 
 def fraction(run: Run) -> float:
@@ -41,3 +42,18 @@ def _disturb(run: Run, act: object) -> None:
     if left.stat().st_size:
         os.truncate(left, left.stat().st_size - 1)
         act()  # type: ignore[operator]
+
+
+#: Asks the judge one question about each run.
+judged = create_scorer(id="judged").generate_score(PromptStep(lambda run: f"How good is {run.id}?", returns=float))
+
+
+def held_off_head(run: Run) -> bool:
+    """On every machine but the head of the cluster: say so, and never end."""
+    import ray
+
+    reached = Path(os.environ["BULK_REACHED"])
+    if ray.get_runtime_context().get_node_id() != reached.with_suffix(".head").read_text():
+        reached.touch()
+        threading.Event().wait()
+    return True

@@ -30,7 +30,7 @@ class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return Budget(money=self.money, calls=self.calls)
 
-    def judge(self, limits: Limits, budget: Budget | None) -> Judge:
+    def judge(self, limits: Limits | None, budget: Budget | None) -> Judge:
         """The judge.
 
         Raises:

@@ -19,6 +19,7 @@ import msgspec
 from referee.bulk.accounts import Accounts, SourceAccount
 from referee.bulk.job import Job
 from referee.bulk.job import Reading as JobReading
+from referee.bulk.judging import JudgeSettings
 from referee.bulk.payloads import STORE
 from referee.bulk.shards import Input, is_packed
 from referee.bulk.work import BrokenOffError, Engine, Work
@@ -164,8 +165,15 @@ def _engine(
             raise OptionError("--engine ray reads files: standard input can't be read by other machines")
         if judging.cache is not None:
             raise OptionError("--cache is a file that the machines of a cluster can't share: leave it out")
+        settings = JudgeSettings(
+            model=judging.model,
+            base_url=judging.base_url,
+            money=judging.max_cost,
+            calls=judging.max_calls,
+            concurrency=job.concurrency,
+        )
         return RayCluster(
-            job, scorers, address=bulk.ray_address, workers=bulk.workers, keeps_order=keeps_order, judging=judging
+            job, scorers, address=bulk.ray_address, workers=bulk.workers, keeps_order=keeps_order, judging=settings
         )
     if bulk.ray_address is not None:
         raise OptionError("--ray-address belongs to --engine ray")
