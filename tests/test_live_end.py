@@ -176,6 +176,21 @@ def test_the_end_of_the_program_waits_as_long_as_the_one_that_may_take_longest(m
     assert (first.timeouts, second.timeouts) == ([3.0, 0.0], [0.0, 0.0])
 
 
+def test_an_interrupt_ends_the_waiting_at_the_end_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Waited):
+        def flush(self, timeout: float) -> bool:
+            if timeout:
+                raise KeyboardInterrupt
+            return super().flush(timeout)
+
+    lived = Interrupted(3.0, [0.0])
+    monkeypatch.setattr(lifetime, "_running", {lived: None})
+    monkeypatch.setattr(lifetime, "_patience", lifetime._Patience())
+    lifetime._flush()
+    lifetime._close()
+    assert lived.timeouts == [0.0, 0.0]
+
+
 def test_a_run_that_comes_while_it_is_closed_starts_nothing() -> None:
     live = Live({"check": checks.includes("sunny")})
     assert live._ledger.arrive()  # by another thread, which goes on when it is closed

@@ -16,6 +16,7 @@ from referee import Run, Score
 from referee.live import Counts, Live, wire
 from referee.live.process_lane import ProcessLane
 from referee.messages import Message, Text, ToolCall
+from referee.storage import Store
 from referee.testing import create_agent_test_run
 
 WAIT = 60.0
@@ -304,6 +305,32 @@ if child:
     assert {line[3] for line in stored if line[0].startswith("child")}.isdisjoint(
         {line[3] for line in stored if line[0].startswith("parent")}
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_workers_that_are_forked_finish_what_they_accepted_and_write_to_one_store(tmp_path: Path) -> None:
+    body = """
+import multiprocessing, warnings; warnings.simplefilter("ignore", DeprecationWarning)
+live = Live({"check": checks.includes("sunny"), "length": "live_scorers:length"}, store=sys.argv[1], exit_timeout=60)
+def work(number):
+    for each in range(5):
+        live.submit(run(f"{number}-{each}"))
+live.submit(run("parent"))
+assert live.flush(60)
+workers = [multiprocessing.get_context("fork").Process(target=work, args=(number,)) for number in range(2)]
+for worker in workers:
+    worker.start()
+for worker in workers:
+    worker.join()
+assert [worker.exitcode for worker in workers] == [0, 0]
+show(live)
+"""
+    done = program(body, str(tmp_path / "scores.db"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {"check": [1, 1, 0, 0, 0], "length": [1, 1, 0, 0, 0]}
+    with Store(tmp_path / "scores.db") as store:
+        assert store.scores.count().count == 2 * 11
+        assert len(store.runs.page().rows) == 11
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

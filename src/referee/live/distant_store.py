@@ -31,7 +31,7 @@ class DistantStore:
             StoreError: The store can't be written.
         """
         try:
-            problem = self._child.ask([experiment.encode(), wire.encode(list(records))], _TO_WRITE)
+            problem = self._child.ask([experiment.encode(), wire.encode_list(list(records))], _TO_WRITE)
         except ChildEndedError as ended:
             raise StoreError(f"the storing process {ended}") from None
         if problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import threading
 import time
@@ -74,7 +75,11 @@ class _Patience:
     def wait(self, wait: Callable[[Lived, float], bool]) -> None:
         for lived in list(_running):
             began = time.monotonic()
-            wait(lived, max(0.0, lived.exit_timeout - self.spent))
+            try:
+                wait(lived, max(0.0, lived.exit_timeout - self.spent))
+            except KeyboardInterrupt:  # somebody is tired of waiting
+                self.spent = math.inf
+                wait(lived, 0.0)
             self.spent += time.monotonic() - began
 
 

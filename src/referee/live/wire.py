@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +15,8 @@ _LENGTH = 4
 _LARGEST_READ = 1 << 20
 #: First byte of a frame's content: MessagePack, or JSON for what that can't hold (numbers beyond 64 bits, lone surrogates).
 _PACKED, _JSON = b"p", b"j"
+#: What MessagePack writes before the length of a long list.
+_LIST = b"\xdd"
 
 
 def _told(value: Any) -> str:
@@ -41,6 +44,20 @@ def encode(value: Any) -> bytes:
         return _JSON + json.dumps(plain).encode()
 
 
+def encode_list(values: Sequence[Any]) -> bytes:
+    """A list as `encode` writes it, one value at a time: between them other threads have their turn.
+
+    Example:
+        >>> decode(encode_list(["a", {"b": 1}]), list)
+        ['a', {'b': 1}]
+    """
+    try:
+        packed = [_pack(value) for value in values]
+    except (OverflowError, UnicodeEncodeError):
+        return encode(values)
+    return b"".join((_PACKED, _LIST, len(packed).to_bytes(4, "big"), *packed))
+
+
 def decode(content: bytes, type: type[T]) -> T:
     """The value that `encode` wrote.
 
@@ -59,9 +76,10 @@ def send(descriptor: int, content: bytes) -> None:
     Raises:
         OSError: Nobody reads any more.
     """
-    rest = memoryview(len(content).to_bytes(_LENGTH, "big") + content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+    for part in (len(content).to_bytes(_LENGTH, "big"), content):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
 
 
 def receive(descriptor: int) -> bytes | None:
