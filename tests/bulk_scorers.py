@@ -7,7 +7,7 @@ import signal
 import threading
 from pathlib import Path
 
-from referee import PromptStep, Run, create_scorer
+from referee import PromptStep, Run, Score, create_scorer
 
 
 def fraction(run: Run) -> float:
@@ -20,6 +20,11 @@ def often_fails(run: Run) -> float:
     if len(run.output_text) % 5 == 0:
         raise LookupError("nothing found")
     return 1.0
+
+
+def cut_letter(run: Run) -> Score:
+    """A reason with half of a letter."""
+    return Score(run.id, "cut_letter", 0.0, "cut \ud83d")
 
 
 def ends_worker(run: Run) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import zlib
@@ -15,7 +16,6 @@ from referee.bulk.records import SCHEMA_VERSION, FileState, Header, Record
 from referee.bulk.shards import Done, Input, is_packed
 from referee.errors import OptionError
 
-_encode = msgspec.json.Encoder(enc_hook=str).encode
 _BLOCK = 1 << 20
 #: Seconds from one time that the files are brought to the disk to the next.
 _SYNC_SECONDS = 5.0
@@ -24,6 +24,13 @@ _SYNC_SECONDS = 5.0
 def journal_path(output: Path) -> Path:
     """Where the journal of an output lies."""
     return output.with_name(f"{output.name}.journal")
+
+
+def _encode(entry: Header | Record) -> bytes:
+    try:
+        return msgspec.json.encode(entry)
+    except UnicodeEncodeError:  # a lone surrogate in what a scorer of one's own said
+        return json.dumps(msgspec.to_builtins(entry), ensure_ascii=False).encode("utf-8", "replace")
 
 
 class Journal:
@@ -37,9 +44,10 @@ class Journal:
 
     def __init__(self, path: Path, header: Header, records: Sequence[Record] = ()) -> None:
         self.path = path
+        entries: list[Header | Record] = [header, *records]
         fresh = path.with_name(f"{path.name}.new")
         with fresh.open("wb") as file:
-            file.writelines(_encode(entry) + b"\n" for entry in (header, *records))
+            file.writelines(_encode(entry) + b"\n" for entry in entries)
             os.fsync(file.fileno())
         fresh.replace(path)
         self._file = path.open("ab", buffering=0)

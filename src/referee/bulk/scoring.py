@@ -72,7 +72,7 @@ class Part(msgspec.Struct, kw_only=True):
 
 
 class Stretch(io.RawIOBase):
-    """A stretch of a stream as a stream; counts the lines and the check sum of what was read."""
+    """A stretch of a stream as a stream; counts the bytes and the check sum of what was read."""
 
     def __init__(self, stream: IO[bytes], name: str, start: int = 0, end: int | None = None) -> None:
         stream.seek(start)
@@ -80,7 +80,6 @@ class Stretch(io.RawIOBase):
         self._left = end - start if end is not None else 1 << 62
         self.name = name
         self.size = 0
-        self.lines = 0
         self.checksum = 0
 
     def readable(self) -> bool:
@@ -89,13 +88,12 @@ class Stretch(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read into a buffer."""
-        content = self._stream.read(min(len(buffer), self._left))
-        buffer[: len(content)] = content
-        self._left -= len(content)
-        self.size += len(content)
-        self.lines += content.count(b"\n")
-        self.checksum = zlib.crc32(content, self.checksum)
-        return len(content)
+        wanted = memoryview(buffer)[: self._left]
+        size: int = self._stream.readinto(wanted)  # type: ignore[attr-defined]
+        self._left -= size
+        self.size += size
+        self.checksum = zlib.crc32(wanted[:size], self.checksum)
+        return size
 
 
 def score_shard(
@@ -127,9 +125,7 @@ def count_lines(shard: Shard) -> int:
     """How many ends of lines a shard holds."""
     with _opened(shard) as stream:
         stretch = _stretch(shard, stream)
-        while stretch.read(1 << 20):
-            pass
-    return stretch.lines
+        return sum(piece.count(b"\n") for piece in iter(lambda: stretch.read(1 << 20), b""))
 
 
 def _stretch(shard: Shard, stream: IO[bytes]) -> Stretch:
@@ -214,7 +210,7 @@ class _ShardScoring:
             errors=[Unreadable(error.problem, error.line, error.field) for error in reader.errors],
             error_count=reader.error_count - self._errors_before,
             counts=reader.counts,
-            lines=stretch.lines if is_last else 0,
+            lines=reader.lines if is_last and isinstance(reader, PartReader) else 0,
             read=stretch.size,
             checksum=stretch.checksum,
         )

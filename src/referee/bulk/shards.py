@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 import tempfile
 import zlib
@@ -134,26 +135,33 @@ class Plan:
     def _shards_of(self, number: int, file: Input) -> Iterator[Shard]:
         whole = Shard(number=0, file=number, input=file)
         if file.path == "-":
-            yield from self._streamed(whole, sys.stdin.buffer)
+            yield from self._streamed(whole, sys.stdin.buffer, is_file=False)
             return
         try:
-            with Path(file.path).open("rb") as stream:
-                head = stream.read(HEAD_BYTES)
-                stream.seek(0)
-                size = os.fstat(stream.fileno()).st_size
-                if is_packed(head):
-                    if self._sends_content:
-                        yield from self._streamed(whole, stream)
-                    else:
-                        yield whole
-                    return
-                found = self._looked_at(head, file.name, is_whole=size <= len(head))
-                if found.is_parted:
-                    yield from self._ranges(whole, stream, size, found)
-                else:
-                    yield whole
+            stream = Path(file.path).open("rb")  # noqa: SIM115 - closed below
         except OSError:
             yield whole  # its reader says what is wrong
+            return
+        with stream:
+            try:
+                yield from self._opened(whole, stream)
+            except OSError as error:
+                yield msgspec.structs.replace(whole, problem=f"can't be read: {error.strerror or error}")
+
+    def _opened(self, whole: Shard, stream: io.BufferedReader) -> Iterator[Shard]:
+        state = os.fstat(stream.fileno())
+        if not stat.S_ISREG(state.st_mode):
+            yield from self._streamed(whole, stream, is_file=False)
+            return
+        head = stream.read(HEAD_BYTES)
+        stream.seek(0)
+        found = self._looked_at(head, whole.input.name, is_whole=state.st_size <= len(head))
+        if is_packed(head) and self._sends_content:
+            yield from self._streamed(whole, stream, is_file=True)
+        elif found.is_parted and not is_packed(head):
+            yield from self._ranges(whole, stream, state.st_size, found)
+        else:
+            yield whole
 
     def _looked_at(self, head: bytes, name: str, *, is_whole: bool) -> LineFile:
         return LineFile(head, name, self._format, is_whole=is_whole, max_line_bytes=self._most)
@@ -165,8 +173,8 @@ class Plan:
             yield msgspec.structs.replace(whole, start=start, end=end, is_lines=True, likely=_name(found.likely))
             start = end
 
-    def _streamed(self, whole: Shard, raw: IO[bytes]) -> Iterator[Shard]:
-        """Shards of what comes out of a stream; a file that is not parted is read by its name, or from a copy."""
+    def _streamed(self, whole: Shard, raw: IO[bytes], *, is_file: bool) -> Iterator[Shard]:
+        """Shards of what comes out of a stream. When it is not parted, a file is read by its name, else a copy."""
         problems: list[str] = []
         blocks = _blocks(unpacked(raw), problems)
         first = b""
@@ -180,7 +188,7 @@ class Plan:
                     whole, start=start, is_lines=True, likely=_name(found.likely), content=content
                 )
                 start += len(content)
-        elif whole.input.path == "-":
+        elif not is_file:
             copy = self._copied(chain((first,), blocks))
             if not problems:
                 yield msgspec.structs.replace(whole, input=Input(whole.input.source, str(copy), whole.input.name))

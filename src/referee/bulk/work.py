@@ -87,7 +87,7 @@ class Work:
         self._engine = engine
         self._outputs = list(outputs)
         self._is_complete = False
-        self.can_resume = bool(outputs) and all(file.path != "-" for file in inputs)
+        self.can_resume = bool(outputs) and all(Path(file.path).is_file() for file in inputs)
         self.accounts = Accounts(inputs, sources, scorers, lowest=job.lowest)
         header = Header(
             files=file_states(inputs),
@@ -131,7 +131,7 @@ class Work:
                 )
             return []
         if not self.can_resume:
-            raise OptionError("--resume needs files: standard input can't be read twice")
+            raise OptionError("--resume needs files: standard input or a pipe can't be read twice")
         if not path.exists():
             return []
         earlier, records = read_journal(path)

@@ -53,6 +53,11 @@ class PartReader(RunReader):
         self._lines_of_part = Lines(stream, max_line_bytes, is_start=is_start)
         self._name = source
 
+    @property
+    def lines(self) -> int:
+        """How many lines were read."""
+        return self._lines_of_part.number
+
     def _decoded(self) -> Iterator[Decoded]:
         first = self._lines_of_part.next_with_content()
         if first is not None:
