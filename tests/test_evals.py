@@ -698,6 +698,15 @@ def test_a_gate_with_bounds() -> None:
 # Targets
 
 
+def test_ones_and_zeros_on_another_scale_are_no_rate() -> None:
+    """1 of 10 points is no pass, so the interval of such a mean reaches beyond 1."""
+    points = scored(lambda run: float("2" in run.input_text), range=(0, 10))
+    interval = evaluate(data=["1", "2"], scorers=[points]).summary["own"].interval
+    assert interval is not None
+    assert (interval.method, interval.low) == ("t", 0.0)
+    assert interval.high > 1
+
+
 def test_several_targets_side_by_side() -> None:
     reports = run_evals_sync(targets={"echo": echo, "mute": lambda text: "…"}, data=["sunny"], gates=[SUNNY])
     assert isinstance(reports, SideBySide)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -108,7 +110,11 @@ def test_a_busy_endpoint_is_asked_again(endpoint: Endpoint) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (401, f"Incorrect API key: {KEY}".encode(), "HTTP 401 from http://127.0.0.1:.*: Incorrect API key: \\[key\\]"),
+        (
+            401,
+            f"Incorrect API key: {KEY}".encode(),
+            "HTTP 401 from http://127.0.0.1:.*: Incorrect API key: \\[hidden\\]",
+        ),
         (500, b"<h1>\xff broken</h1>", "HTTP 500 .*broken"),
         (200, b"not json", "no JSON: not json"),
         (200, b'{"detail": "?"}', "no known format"),
@@ -125,6 +131,115 @@ def test_what_an_endpoint_does_wrong_is_an_error_without_the_key(
         raise AssertionError(error.message)
     assert KEY not in error.message
     assert KEY not in repr(target)
+
+
+SECRET = "planted-header-secret"
+
+
+@pytest.mark.parametrize("echo", [(200, b'"%s"'), (200, b"no json %s"), (302, b"%s"), (500, b"%s")])
+def test_secrets_that_an_endpoint_repeats_are_kept_nowhere(
+    endpoint: Endpoint, tmp_path: Path, echo: tuple[int, bytes]
+) -> None:
+    status, body = echo
+    endpoint.plan = [(status, body % SECRET.encode(), {})]
+    target = HttpTarget(endpoint.url, "m", headers={"Authorization": f"Bearer {SECRET}"})
+    journal = tmp_path / "evals.jsonl"
+    ask(target, "one", journal=journal)
+    assert SECRET not in journal.read_text()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(endpoint: Endpoint, status: int) -> None:
+    """It would take the key and the questions to an address that nobody named."""
+    endpoint.plan = [(status, b"", {"Location": f"{endpoint.url}/elsewhere"})]
+    error = ask(HttpTarget(endpoint.url, "m", headers={"X-Key": SECRET}), "one").error
+    assert error is not None
+    assert f"HTTP {status}" in error.message
+    assert "redirects are not followed" in error.message
+    assert len(endpoint.requests) == 1
+
+
+def test_an_answer_without_end_is_given_up(endpoint: Endpoint) -> None:
+    endpoint.plan = [(200, b" " * (16 * 1024 * 1024 + 1), {})]
+    error = ask(HttpTarget(endpoint.url, "m"), "one").error
+    assert error is not None
+    assert "larger than 16,777,216 bytes" in error.message
+
+
+@pytest.fixture
+def trickle() -> Iterator[str]:
+    """An endpoint that sends one byte after the other, each in good time."""
+    stop = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while not stop.wait(0.01):
+                connection.sendall(b" ")
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    stop.set()
+    listener.close()
+    thread.join()
+
+
+def test_the_timeout_is_for_the_whole_answer(trickle: str) -> None:
+    error = ask(HttpTarget(trickle, "m", timeout=0.2), "one").error
+    assert error is not None
+    assert "within 0.2 s" in error.message
+
+
+@pytest.mark.parametrize("wait", ["nan", "-5", "Mon, 01 Jan 0001 00:00:00 -0000", "soon"])
+def test_a_senseless_wait_is_no_wait(endpoint: Endpoint, wait: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("referee.evaluate.targets.http.asyncio.sleep", sleep)
+    endpoint.plan = [(429, b"slow down", {"Retry-After": wait})]
+    assert ask(HttpTarget(endpoint.url, "m"), "one").error is None
+    assert waits in ([0.0], [1.0])
+
+
+def test_the_query_of_an_address_stays_behind_its_path(endpoint: Endpoint) -> None:
+    for url in ("/v1?api-version=2", "/v1/chat/completions?api-version=2", "/v1/?api-version=2"):
+        ask(HttpTarget(endpoint.url + url, "m"), "one")
+    assert {path for path, *_ in endpoint.requests} == {"/v1/chat/completions?api-version=2"}
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
+    for url in (f"https://user:{SECRET}@host/v1", f"ftp://user:{SECRET}@host", f"https://host:{SECRET}"):
+        with pytest.raises(OptionError, match="the endpoint's address") as refused:
+            HttpTarget(url, "m")
+        assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf"), "5", True])
+def test_a_timeout_that_is_none(timeout: Any) -> None:
+    with pytest.raises(OptionError, match="timeout is a number of seconds"):
+        HttpTarget("http://localhost", "m", timeout=timeout)
+
+
+def test_fields_that_are_no_json_are_refused_before_anything_is_asked(endpoint: Endpoint) -> None:
+    with pytest.raises(OptionError, match="must be JSON"):
+        ask(HttpTarget(endpoint.url, "m"), "one", target_options={"stop": {1}})
+    assert not endpoint.requests
+
+
+def test_a_program_keeps_its_variables_out_of_errors_and_needs_its_folder(tmp_path: Path) -> None:
+    for source in ("sys.exit(os.environ['TOKEN'])", "print('no json', os.environ['TOKEN'])"):
+        target = CommandTarget(program(tmp_path, source), env={"TOKEN": SECRET}, cwd=str(tmp_path))
+        error = ask(target, "one").error
+        assert error is not None
+        assert "[hidden]" in error.message
+        assert SECRET not in error.message
+    with pytest.raises(OptionError, match=r"folder .*/nowhere is not there"):
+        ask(CommandTarget("true", cwd=str(tmp_path / "nowhere")), "one")
 
 
 def test_an_endpoint_that_is_not_there(endpoint: Endpoint) -> None:

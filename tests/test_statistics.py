@@ -24,6 +24,7 @@ from referee.statistics import (
     mean_interval,
     normal_quantile,
     paired_permutation_test,
+    paired_test,
     pass_at_k,
     pass_hat_k,
     rate_interval,
@@ -300,3 +301,25 @@ def test_against_scipy_and_statsmodels() -> None:
         error = np.std(differences, ddof=1) / math.sqrt(len(differences))
         expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * error
         assert detectable_difference(differences) == close(expected)
+
+
+def test_noise_of_rounding_is_no_difference() -> None:
+    """Twenty items that lie 6e-17 apart, all in one direction, are the same."""
+    found = paired_test([(0.3, 0.1 + 0.2)] * 20)
+    assert (found.difference, found.p_value) == (0.0, 1.0)
+
+
+def test_whole_steps_on_another_scale_are_no_passes_and_failures() -> None:
+    pairs = [(7.0, 8.0), (6.0, 6.0), (5.0, 6.0), (9.0, 8.0)]
+    found = paired_test(pairs)
+    assert found.test == "permutation"
+    assert found.interval == t_interval([1.0, 0.0, 1.0, -1.0])
+    assert found.interval is not None
+    assert found.interval.high > 1
+
+
+def test_a_paired_test_needs_a_pair() -> None:
+    with pytest.raises(OptionError, match="at least one pair"):
+        paired_test([])
+    assert paired_test([(1, 0)]).interval is None
+    assert paired_test([(1, 0), (0, 0)]).p_value == 1.0

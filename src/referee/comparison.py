@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from math import fsum
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -13,13 +14,7 @@ from referee.errors import OptionError
 from referee.evaluate.report import Report, read_report
 from referee.results import Measure
 from referee.scores import TOLERANCE
-from referee.statistics import (
-    Interval,
-    detectable_difference,
-    difference_interval,
-    mcnemar_exact,
-    paired_permutation_test,
-)
+from referee.statistics import Interval, paired_test
 
 Outcome: TypeAlias = Literal["better", "worse", "no difference shown"]
 
@@ -169,7 +164,7 @@ def _means_by_item(report: Report, measure_id: str) -> dict[str, float]:
         score = result.scores.get(measure_id)
         if score is not None and score.score is not None:
             values.setdefault(result.item_id, []).append(score.score)
-    return {item: sum(listed) / len(listed) for item, listed in values.items()}
+    return {item: fsum(listed) / len(listed) for item, listed in values.items()}
 
 
 def _score_comparison(
@@ -180,14 +175,7 @@ def _score_comparison(
     paired: list[str],
     confidence: float,
 ) -> ScoreComparison:
-    differences = [second[item] - first[item] for item in paired]
-    rates = all(values[item] in (0, 1) for values in (first, second) for item in paired)
-    p_value = (
-        mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
-        if rates
-        else paired_permutation_test(differences)
-    )
-    difference = sum(differences) / len(differences)
+    found = paired_test([(first[item], second[item]) for item in paired], confidence)
     changes = [
         ItemChange(item, first[item], second[item]) for item in paired if abs(second[item] - first[item]) > TOLERANCE
     ]
@@ -196,14 +184,14 @@ def _score_comparison(
         id=measure.id,
         items=len(paired),
         unpaired=len(first.keys() ^ second.keys()),
-        first=sum(first[item] for item in paired) / len(paired),
-        second=sum(second[item] for item in paired) / len(paired),
-        difference=difference,
-        interval=difference_interval(differences, confidence),
-        p_value=p_value,
-        test="mcnemar" if rates else "permutation",
-        detectable=detectable_difference(differences, confidence),
-        outcome=_outcome(p_value, difference * sign, confidence),
+        first=found.first,
+        second=found.second,
+        difference=found.difference,
+        interval=found.interval,
+        p_value=found.p_value,
+        test=found.test,
+        detectable=found.detectable,
+        outcome=_outcome(found.p_value, found.difference * sign, confidence),
         lower_is_better=measure.lower_is_better,
         same_scorer=measure.version == later.version,
         changes=sorted(changes, key=lambda change: sign * (change.second - change.first)),
@@ -211,6 +199,6 @@ def _score_comparison(
 
 
 def _outcome(p_value: float, gain: float, confidence: float) -> Outcome:
-    if p_value >= 1 - confidence or gain == 0:
+    if p_value >= round(1 - confidence, 12) or gain == 0:
         return "no difference shown"
     return "better" if gain > 0 else "worse"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -49,16 +50,19 @@ class Sample:
     def mean(self) -> float | None:
         """The mean of the numbers, or `None` when there are none."""
         values = [value for _, value in self.scored]
-        return sum(values) / len(values) if values else None
+        return math.fsum(values) / len(values) if values else None
 
     def interval(self, confidence: float) -> Interval | None:
         """The interval of the mean, repeats of one item taken together, within the measure's range."""
+        low, high = self.measure.range
         found = mean_interval(
-            [value for _, value in self.scored], confidence, groups=[result.item_id for result, _ in self.scored]
+            [value for _, value in self.scored],
+            confidence,
+            groups=[result.item_id for result, _ in self.scored],
+            method="auto" if (low, high) == (0, 1) else "t",  # on another scale 0 and 1 are no failures and passes
         )
         if found is None:
             return None
-        low, high = self.measure.range
         return msgspec.structs.replace(found, low=max(low, found.low), high=min(high, found.high))
 
 

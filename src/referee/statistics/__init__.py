@@ -14,16 +14,19 @@ from referee.statistics.intervals import (
     wilson_interval,
 )
 from referee.statistics.paired import (
+    PairedTest,
     detectable_difference,
     difference_interval,
     mcnemar_exact,
     paired_permutation_test,
+    paired_test,
 )
 from referee.statistics.repeats import flakiness, pass_at_k, pass_hat_k
 from referee.statistics.student import normal_quantile, t_quantile
 
 __all__ = [
     "Interval",
+    "PairedTest",
     "bootstrap_interval",
     "detectable_difference",
     "difference_interval",
@@ -32,6 +35,7 @@ __all__ = [
     "mean_interval",
     "normal_quantile",
     "paired_permutation_test",
+    "paired_test",
     "pass_at_k",
     "pass_hat_k",
     "rate_interval",

@@ -6,6 +6,9 @@ import math
 import sys
 from collections.abc import Sequence
 from random import Random
+from typing import Literal
+
+import msgspec
 
 from referee.errors import OptionError
 from referee.statistics.intervals import Interval, t_interval
@@ -16,6 +19,8 @@ RESAMPLES = 9999
 _EXACT = 16
 #: From so many on, the normal limit is as close to the exact value as 9,999 draws are, and 100 times as fast.
 _MANY = 200
+#: A difference this small is the rounding of sums of decimal fractions.
+_NONE = 1e-9
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
@@ -104,12 +109,15 @@ def _rate_difference(differences: Sequence[float]) -> tuple[float, float]:
     return gained - lost, math.sqrt((gained + lost - (gained - lost) ** 2) / size)
 
 
-def difference_interval(differences: Sequence[float], confidence: float = 0.95) -> Interval | None:
+def difference_interval(
+    differences: Sequence[float], confidence: float = 0.95, *, rates: bool | None = None
+) -> Interval | None:
     """The interval of a mean difference on the same items.
 
     Args:
         differences: Second minus first, by item; for repeated items the difference of the item's means.
         confidence: 0.95 for 95 %.
+        rates: Whether they are differences of passes and failures; `None`: when each of them is -1, 0 or 1.
 
     Returns:
         For passes and failures the interval of Bonett and Price, else Student's; `None` for fewer than two items.
@@ -122,7 +130,7 @@ def difference_interval(differences: Sequence[float], confidence: float = 0.95) 
         >>> interval.method, interval.low > 0
         ('bonett-price', True)
     """
-    if len(differences) > 1 and are_rates(differences):
+    if len(differences) > 1 and (are_rates(differences) if rates is None else rates):
         if not 0 < confidence < 1:
             raise OptionError(f"confidence must be between 0 and 1, like 0.95, not {confidence!r}")
         centre, error = _rate_difference(differences)
@@ -131,7 +139,9 @@ def difference_interval(differences: Sequence[float], confidence: float = 0.95) 
     return t_interval(differences, confidence)
 
 
-def detectable_difference(differences: Sequence[float], confidence: float = 0.95, power: float = 0.8) -> float | None:
+def detectable_difference(
+    differences: Sequence[float], confidence: float = 0.95, power: float = 0.8, *, rates: bool | None = None
+) -> float | None:
     """The smallest true difference that a sample like this one would find.
 
     Formula: `(z(1 - (1 - confidence) / 2) + z(power)) * standard error of the mean difference`; E. Miller, "Adding
@@ -141,6 +151,7 @@ def detectable_difference(differences: Sequence[float], confidence: float = 0.95
         differences: Second minus first, by item.
         confidence: 1 minus the accepted chance to see a difference where there is none.
         power: The chance to find a difference of this size.
+        rates: Whether they are differences of passes and failures; `None`: when each of them is -1, 0 or 1.
 
     Returns:
         The difference; `None` for fewer than two items, or when every difference is the same and the sample says
@@ -152,10 +163,72 @@ def detectable_difference(differences: Sequence[float], confidence: float = 0.95
     """
     if len(differences) < 2:
         return None
-    if are_rates(differences):
+    if are_rates(differences) if rates is None else rates:
         error = _rate_difference(differences)[1]
     else:
         mean = math.fsum(differences) / len(differences)
         squares = math.fsum((value - mean) ** 2 for value in differences)
         error = math.sqrt(squares / (len(differences) - 1) / len(differences))
     return (normal_quantile((1 + confidence) / 2) + normal_quantile(power)) * error or None
+
+
+class PairedTest(msgspec.Struct, frozen=True, kw_only=True):
+    """Two results on the same items, compared.
+
+    Attributes:
+        first, second: Their means.
+        difference: Second minus first.
+        interval: Of the difference; `None` for fewer than two items.
+        p_value: The chance of a difference this large if there were none.
+        test: `mcnemar` for passes and failures, else `permutation`.
+        detectable: The smallest true difference that such a sample would find four times out of five.
+    """
+
+    first: float
+    second: float
+    difference: float
+    interval: Interval | None
+    p_value: float
+    test: Literal["mcnemar", "permutation"]
+    detectable: float | None
+
+
+def paired_test(pairs: Sequence[tuple[float, float]], confidence: float = 0.95) -> PairedTest:
+    """Compare two results on the same items by the tests that suit the values.
+
+    Scores that are all 0 or 1 are passes and failures. Differences below 1e-9 are none: sums of decimal fractions are
+    not exact.
+
+    Args:
+        pairs: The first and the second score of each item.
+        confidence: Of the interval.
+
+    Raises:
+        OptionError: There is no pair, or the confidence is outside 0 to 1.
+
+    Example:
+        >>> found = paired_test([(0, 1), (0, 1), (1, 1), (0, 1), (0, 1), (0, 1), (0, 1)])
+        >>> found.test, found.p_value
+        ('mcnemar', 0.03125)
+        >>> paired_test([(0.3, 0.1 + 0.2)] * 20).p_value
+        1.0
+    """
+    if not pairs:
+        raise OptionError("a comparison needs at least one pair")
+    differences = [second - first for first, second in pairs]
+    differences = [value if abs(value) > _NONE else 0.0 for value in differences]
+    rates = all(value in (0, 1) for pair in pairs for value in pair)
+    p_value = (
+        mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
+        if rates
+        else paired_permutation_test(differences)
+    )
+    return PairedTest(
+        first=math.fsum(first for first, _ in pairs) / len(pairs),
+        second=math.fsum(second for _, second in pairs) / len(pairs),
+        difference=math.fsum(differences) / len(pairs),
+        interval=difference_interval(differences, confidence, rates=rates),
+        p_value=p_value,
+        test="mcnemar" if rates else "permutation",
+        detectable=detectable_difference(differences, confidence, rates=rates),
+    )

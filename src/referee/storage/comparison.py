@@ -14,13 +14,7 @@ from sqlalchemy import Connection, select
 
 from referee.errors import OptionError
 from referee.scores import TOLERANCE
-from referee.statistics import (
-    Interval,
-    detectable_difference,
-    difference_interval,
-    mcnemar_exact,
-    paired_permutation_test,
-)
+from referee.statistics import Interval, paired_test
 from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, versions_of
 from referee.storage.experiment_rows import find
 from referee.storage.figures import CONFIDENCE
@@ -266,26 +260,14 @@ def _listed(
 
 def _tested(pairs: Sequence[tuple[float, float]], lower_is_better: bool) -> dict[str, Any]:
     """The figures of the paired values, and whether their difference is more than noise."""
-    differences = [second - first for first, second in pairs]
-    if not differences:
+    if not pairs:
         nothing = dict.fromkeys(("first", "second", "difference", "interval", "p_value", "detectable"))
         return {**nothing, "pairs": 0, "test": "permutation", "outcome": "no difference shown"}
-    is_rate = all(value in (0, 1) for pair in pairs for value in pair)
-    if is_rate:
-        p_value = mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
-    else:
-        p_value = paired_permutation_test(differences)
-    difference = sum(differences) / len(differences)
-    is_gain = (difference > 0) != lower_is_better
-    shown = "better" if is_gain else "worse"
+    found = paired_test(pairs, CONFIDENCE)
+    is_gain = (found.difference > 0) != lower_is_better
+    is_shown = found.p_value < round(1 - CONFIDENCE, 12) and found.difference != 0
     return {
         "pairs": len(pairs),
-        "first": sum(first for first, _ in pairs) / len(pairs),
-        "second": sum(second for _, second in pairs) / len(pairs),
-        "difference": difference,
-        "interval": difference_interval(differences, CONFIDENCE),
-        "p_value": p_value,
-        "test": "mcnemar" if is_rate else "permutation",
-        "detectable": detectable_difference(differences, CONFIDENCE),
-        "outcome": shown if p_value < 1 - CONFIDENCE else "no difference shown",
+        **msgspec.structs.asdict(found),
+        "outcome": ("better" if is_gain else "worse") if is_shown else "no difference shown",
     }

@@ -9,6 +9,7 @@ import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from referee.errors import OptionError, RefereeError
 from referee.evaluate.targets.chat import chat_messages
 from referee.evaluate.targets.target import Call
 from referee.jsonvalue import decode
+from referee.judge.redaction import redacted
+from referee.terminal import one_line
 
 
 class CommandTargetError(RefereeError):
@@ -32,7 +35,7 @@ class CommandTarget:
 
     Args:
         command: The program and its arguments, as a list or as one line in the shell's quoting.
-        env: Variables added to the environment.
+        env: Variables added to the environment. Their values are in no error.
         cwd: The folder it runs in.
 
     Raises:
@@ -58,8 +61,10 @@ class CommandTarget:
         """Any options that are JSON.
 
         Raises:
-            OptionError: They are not.
+            OptionError: They are not, or the folder is not there.
         """
+        if self.cwd is not None and not Path(self.cwd).is_dir():
+            raise OptionError(f"the command's folder {self.cwd} is not there")
         try:
             json.dumps(dict(options))
         except (TypeError, ValueError) as error:
@@ -85,14 +90,14 @@ class CommandTarget:
             _kill(process)
             raise
         if process.returncode:
-            last = complaint.decode("utf-8", "replace").strip().rpartition("\n")[2][:300]
+            last = redacted(complaint.decode("utf-8", "replace"), self.env.values()).strip().rpartition("\n")[2][:300]
             raise CommandTargetError(
                 f"{self.command[0]} ended with {process.returncode}" + (f": {last}" if last else "")
             )
         try:
             return decode(written)
         except (msgspec.DecodeError, UnicodeError):
-            shown = " ".join(written[:2000].decode("utf-8", "replace").split())[:200]
+            shown = one_line(redacted(written.decode("utf-8", "replace"), self.env.values()))
             raise CommandTargetError(f"{self.command[0]} wrote no JSON: {shown!r}") from None
 
 
