@@ -19,7 +19,6 @@ import msgspec
 from referee.bulk.accounts import Accounts, SourceAccount
 from referee.bulk.job import Job
 from referee.bulk.job import Reading as JobReading
-from referee.bulk.judging import JudgeSettings
 from referee.bulk.payloads import STORE
 from referee.bulk.shards import Input, is_packed
 from referee.bulk.work import BrokenOffError, Engine, Work
@@ -159,6 +158,7 @@ def _engine(
 ) -> Engine:
     keeps_order = bulk.order == "kept"
     if bulk.engine == "ray":
+        from referee.bulk.judging import JudgeSettings
         from referee.bulk.ray_engine import RayCluster
 
         if any(file.path == "-" for file in inputs):

@@ -145,7 +145,7 @@ def score(
 
     \b
     Exit codes, the first that applies:
-    130  interrupted
+    130  interrupted, with --workers or --engine
       2  wrong usage, or nothing could be read, or an output could not be written
       1  a --fail-under or --fail-over was missed
       3  some lines could not be read, or a scorer had errors
