@@ -105,7 +105,7 @@ def read_rows(connection: Connection, *conditions: ColumnElement[bool]) -> list[
 
 def resolve(connection: Connection, given: str) -> tuple[int, int]:
     """The number of a data set and the version that a name like `weather@3` means."""
-    name, _, wanted = given.partition("@")
+    name, wanted = (codec.name(part) for part in (given.partition("@")[::2]))
     row = connection.execute(select(datasets.c.id, datasets.c.version).where(datasets.c.name == name)).one_or_none()
     if row is None:
         names = list(connection.scalars(select(datasets.c.name)))

@@ -65,7 +65,7 @@ class LiveTraffic:
         """Count runs that were dropped today, by scorer and reason."""
         today = codec.now_ms() // DAY_MS
         rows = [
-            {"day": today, "scorer": codec.name(scorer), "reason": reason, "runs": count}
+            {"day": today, "scorer": codec.name(scorer), "reason": codec.name(reason), "runs": count}
             for (scorer, reason), count in sorted(drops.items())
         ]
         if not rows:
