@@ -29,6 +29,12 @@ gates: [{checks.includes: {expected: sunny}}]
 """
 
 
+#: Nine short lines that stand for a billion values.
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 9)}]" for number in range(1, 10)
+)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a target, from which no module stays imported."""
@@ -106,6 +112,17 @@ def test_other_forms_of_a_suite(folder: Path, name: str, text: str) -> None:
         ("target: echo", "written module:name"),
         ("target: nowhere:answer", "the module nowhere can't be imported"),
         ("target: echo:nothing", "has no 'nothing'"),
+        ("target: .:answer", "written module:name"),
+        (
+            "target: broken:answer",
+            "the module broken can't be imported: ZeroDivisionError: division by zero (broken.py, line 2)",
+        ),
+        (
+            "target: torn:answer",
+            "the module torn can't be imported: SyntaxError: '(' was never closed (torn.py, line 1)",
+        ),
+        ("target: needy:answer", "can't be imported: No module named 'no_such_package' (needy.py, line 1)"),
+        ("target: leaving:answer", "can't be imported: SystemExit: 3 (leaving.py, line 2)"),
         ("target: {url: 'http://h', modle: m}", "target: url: there is no 'modle'; did you mean model"),
         ("target: {url: 'http://h'}", "missing required field `model`"),
         ("target: {url: 'ftp://h', model: m}", "address is like"),
@@ -119,6 +136,10 @@ def test_other_forms_of_a_suite(folder: Path, name: str, text: str) -> None:
 )
 def test_a_mistake_in_a_suite_is_named(folder: Path, text: str, words: str) -> None:
     path = write(folder, text)
+    write(folder, "\n1 / 0", "broken.py")
+    write(folder, "def answer(", "torn.py")
+    write(folder, "import no_such_package", "needy.py")
+    write(folder, "import sys\nsys.exit(3)", "leaving.py")
     with pytest.raises((OptionError, ReadError)) as raised:
         load_suite(path).arguments()
     assert words in str(raised.value)
@@ -133,6 +154,9 @@ def test_a_mistake_in_a_suite_is_named(folder: Path, text: str, words: str) -> N
     [
         ("s.yaml", "a: 1\nb: [", "s.yaml:2: "),
         ("s.yaml", "name: a\nname: b\n", "s.yaml:2: the key 'name' is given twice"),
+        ("s.yaml", "a: &a [*a]", "s.yaml: nested too deeply, or it contains itself"),
+        ("s.yaml", BOMB, "s.yaml: its aliases (*name) stand for more than 1,000,000 values"),
+        ("s.yaml", "a: 2024-13-40", "s.yaml: a value can't be read: month must be in 1..12"),
         ("s.yaml", "a: !!python/object/apply:os.system ['true']", "could not determine a constructor"),
         ("s.toml", "a = ", "Invalid value"),
         ("s.json", "{", "truncated"),
@@ -349,6 +373,28 @@ def test_resume_and_only_failed_go_on_with_the_last_run(counted: Path) -> None:
     assert sorted(asked(folder)) == ["rainy", "sunny"]
     journals = {path.name for path in (folder / ".referee").iterdir()}
     assert journals == {".gitignore", "suite.jsonl", "suite.previous.jsonl"}
+
+
+def test_a_mistake_in_a_suite_costs_no_earlier_run(counted: Path) -> None:
+    folder = counted.parent
+    command("run", counted)
+    command("run", counted)
+    journals = {path.name: path.read_bytes() for path in (folder / ".referee").iterdir()}
+    write(folder, SUITE.replace("checks.includes", "checks.inclodes"))
+    for _ in range(2):
+        assert command("run", counted).exit_code == 2
+    assert {path.name: path.read_bytes() for path in (folder / ".referee").iterdir()} == journals
+
+
+def test_a_module_may_have_the_name_of_a_framework(folder: Path) -> None:
+    """Many keep their agents in agents.py, and the OpenAI Agents SDK is called so too."""
+    source = "class Agent:\n    def __call__(self, text):\n        return text\nagent = Agent()"
+    write(folder, source, "agents.py")
+    path = write(folder, SUITE.replace("echo:answer", "agents:agent"))
+    words = [sys.executable, "-m", "referee", "run", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "2 results of 2 items" in done.stdout
 
 
 def test_filter_takes_ids_and_tags_and_leaves_the_journal_of_all_alone(counted: Path) -> None:

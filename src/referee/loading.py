@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 
 from referee import checks, scorers
-from referee.errors import OptionError
+from referee.errors import OptionError, ReadError
 from referee.jsonvalue import decode
 from referee.pipeline import Scorer, as_scorer
 from referee.scorers import short_name
@@ -123,14 +124,16 @@ def read_specs(path: Path) -> list[Any]:
     Raises:
         OptionError: The file can't be read or lists no scorers.
     """
-    import yaml
+    from referee.yaml_text import read_yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read_yaml(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise OptionError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise OptionError(f"{path}: {' '.join(str(error).split())}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"{path}: not in UTF-8") from None
+    except ReadError as error:
+        raise OptionError(str(error)) from None
     listed = content.get("scorers") if isinstance(content, dict) else content
     if not isinstance(listed, list) or not listed:
         raise OptionError(f"{path}: expected a list of scorers, at the top or under 'scorers:'")
@@ -196,14 +199,10 @@ def _arguments(options: Any) -> tuple[list[Any], dict[str, Any]]:
 
 def _own(name: str, options: Any) -> Scorer[Any, Any]:
     """A scorer, factory or function of the user's own, `module:function`, looked up from the working directory too."""
-    module_name, _, attribute = name.partition(":")
     try:
-        module = _import(module_name)
-        found = getattr(module, attribute)
-    except ImportError as error:
-        raise OptionError(f"{name}: the module {module_name} can't be imported: {error}") from None
-    except AttributeError:
-        raise OptionError(f"{name}: the module {module_name} has no {attribute!r}") from None
+        found = import_object(name, _import)
+    except OptionError as error:
+        raise OptionError(f"{name}: {error}") from None
     if isinstance(found, Scorer):
         return found
     if options is not None:
@@ -211,6 +210,37 @@ def _own(name: str, options: Any) -> Scorer[Any, Any]:
     if callable(found) and not _takes_a_run(found):
         return _called(name, found, None)
     return as_scorer(found)
+
+
+def import_object(name: str, import_module: Callable[[str], Any] = importlib.import_module) -> Any:
+    """The Python object that `module:name` stands for.
+
+    Raises:
+        OptionError: It is not written so, the module fails while it is imported (tells where), or has no such name.
+    """
+    module_name, _, attribute = name.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), *attribute.split("."))):
+        raise OptionError(f"something in Python is written module:name, not {name!r}")
+    try:
+        found = import_module(module_name)
+    except (Exception, SystemExit) as error:  # a module may fail in any way while it is imported
+        raise OptionError(f"the module {module_name} can't be imported: {_told(error)}") from None
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise OptionError(f"the module {module_name} has no {attribute!r}") from None
+    return found
+
+
+def _told(error: BaseException) -> str:
+    """The error on one line, with the place in the user's code where it was raised."""
+    said = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    place = frames[-1] if frames else None
+    if place is None or place.filename in (__file__, importlib.__file__):
+        return said
+    return f"{said} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def _import(name: str) -> Any:

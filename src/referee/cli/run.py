@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE
 from referee.errors import OptionError
 from referee.evaluate import Hooks, RecordedRuns, Report, SideBySide, read_report, run_evals_sync
 from referee.evaluate.data import read_data
+from referee.journal import Journal
 from referee.report import check_report_path, write_report
+from referee.results import Evaluation, ItemResult, Record, ResultKey
 from referee.suites import Suite, importing_from, load_suite
 
 #: Where journals are kept, beside the suite.
@@ -106,9 +108,8 @@ def run(
         arguments["data"] = _matching(arguments, patterns)
     path = journal or _journal_path(loaded, filtered=bool(patterns))
     resumed: Any = "failed" if only_failed else resume
-    if not resumed:
-        _put_aside(path)
-    report = _evaluated(loaded, arguments, journal=path, resume=resumed, fail_fast=fail_fast)
+    with nullcontext(path) if resumed else NewJournal(path) as kept:
+        report = _evaluated(loaded, arguments, path, journal=kept, resume=resumed, fail_fast=fail_fast)
     if store:
         _keep(path, store)
     _print(report)
@@ -124,7 +125,7 @@ def exit_code(report: Report | SideBySide) -> int:
     return 0 if report.complete else EXIT_INCOMPLETE
 
 
-def _evaluated(suite: Suite, arguments: dict[str, Any], **options: Any) -> Report | SideBySide:
+def _evaluated(suite: Suite, arguments: dict[str, Any], path: Path, **options: Any) -> Report | SideBySide:
     """The report; of what is finished when the user interrupts."""
     try:
         with importing_from(suite.folder), _progress() as advance:
@@ -134,7 +135,7 @@ def _evaluated(suite: Suite, arguments: dict[str, Any], **options: Any) -> Repor
             return report
     except KeyboardInterrupt:
         click.echo("interrupted; --resume goes on", err=True)
-        return read_report(options["journal"])
+        return read_report(path)
 
 
 def _open(store: str) -> None:
@@ -180,10 +181,32 @@ def _journal_path(suite: Suite, *, filtered: bool) -> Path:
     return folder / f"{suite.path.stem}{'.filtered' if filtered else ''}.jsonl"
 
 
-def _put_aside(journal: Path) -> None:
-    """Keep the last run's journal under another name, to compare with."""
-    if journal.exists():
-        journal.replace(journal.with_suffix(".previous.jsonl"))
+class NewJournal:
+    """A journal that begins with the plan, when everything was checked: a mistake in a suite costs no earlier run.
+
+    Then the last run's journal is kept under another name, to compare with.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.evaluation: Evaluation | None = None
+        self.results: dict[ResultKey, ItemResult] = {}
+        self._journal: Journal | None = None
+
+    def append(self, record: Record) -> None:
+        """Write down a plan or a result."""
+        if self._journal is None:
+            if self.path.exists():
+                self.path.replace(self.path.with_suffix(".previous.jsonl"))
+            self._journal = Journal(self.path)
+        self._journal.append(record)
+
+    def __enter__(self) -> NewJournal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._journal is not None:
+            self._journal.close()
 
 
 def _print(report: Report | SideBySide) -> None:

@@ -63,8 +63,12 @@ class Reader:
 
     def _applied(self, entry: Any, role: Role, group: Group, step: str | None, used: set[str]) -> Applied:
         given, options = _options(entry, _GATE_KEYS if role == "gate" else _SCORER_KEYS)
-        scorer = load_scorer(given).ready(self.judge)
+        scorer = load_scorer(given)
         where = f"{role} {scorer.id}"
+        try:
+            scorer = scorer.ready(self.judge)
+        except OptionError as error:
+            raise OptionError(f"{where}: {error}") from None
         fields = self._gate(scorer, options, where) if role == "gate" else _threshold(scorer, options, where)
         measure = Measure(
             id=unique_name(scorer.id, used),

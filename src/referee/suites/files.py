@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from referee.errors import ReadError
 from referee.items import snake_case
 from referee.jsonvalue import decode
+from referee.yaml_text import read_yaml
 
 #: Columns of a CSV file whose cells are JSON.
 _JSON_COLUMNS = frozenset(
@@ -32,19 +32,6 @@ _JSON_COLUMNS = frozenset(
 )
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe YAML that refuses a key that is given twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key != "<<" and key in seen:
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark)
-            seen.add(key if isinstance(key, str) else None)
-        return super().construct_mapping(node, deep)
-
-
 def read_document(path: Path) -> Any:
     """The content of a YAML, TOML or JSON file.
 
@@ -57,14 +44,11 @@ def read_document(path: Path) -> Any:
             return _plain(tomllib.loads(text))
         if path.suffix.lower() == ".json":
             return decode(text)
-        return _plain(yaml.load(text, _Loader))  # noqa: S506 - a subclass of the safe loader
+        return _plain(read_yaml(text, str(path)))
     except tomllib.TOMLDecodeError as error:
         raise ReadError(str(error), source=str(path)) from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark is not None else None
-        raise ReadError(error.problem or "no YAML", source=str(path), line=line) from None
-    except (yaml.YAMLError, msgspec.DecodeError, RecursionError) as error:
-        raise ReadError(" ".join(str(error).split()), source=str(path)) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ReadError(str(error), source=str(path)) from None
 
 
 def _text(path: Path) -> str:

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from referee.errors import OptionError, RefereeError
 from referee.evaluate import CommandTarget, HttpTarget, RecordedRuns, Target, as_target
 from referee.formats import read_runs
+from referee.loading import import_object
 from referee.suites.environment import expanded
 from referee.suites.files import read_document, read_items
 from referee.suites.spec import (
@@ -52,7 +52,8 @@ class Suite:
     def files(self) -> list[Path]:
         """The files that it is made of: itself, its data, recorded runs and the Python files beside it."""
         named = [self.spec.data] if isinstance(self.spec.data, str) else []
-        for target in (self.spec.target, *(self.spec.targets or {}).values()):
+        targets = self.spec.targets if isinstance(self.spec.targets, Mapping) else {}
+        for target in (self.spec.target, *targets.values()):
             runs = target.get("runs") if isinstance(target, Mapping) else None
             named += [runs] if isinstance(runs, str) else runs or []
         return [self.path, *(self.folder / name for name in named), *sorted(self.folder.glob("*.py"))]
@@ -135,7 +136,7 @@ class Suite:
             runs = [run for name in names for run in self._runs(name, spec)]
             return RecordedRuns(runs, item=spec.item)
         assert isinstance(spec, FunctionSpec)
-        return as_target(_python_object(spec.python))
+        return as_target(import_object(spec.python))
 
     def _runs(self, name: str, spec: RecordedSpec) -> Iterator[Any]:
         yield from read_runs(self.folder / name, spec.format, turns=spec.turns, on_error="raise")
@@ -151,21 +152,6 @@ def importing_from(folder: Path) -> Iterator[None]:
     finally:
         if place in sys.path:
             sys.path.remove(place)
-
-
-def _python_object(name: str) -> Any:
-    module_name, _, attribute = name.partition(":")
-    if not module_name or not attribute:
-        raise OptionError(f"a Python target is written module:name, not {name!r}")
-    try:
-        found = import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except ImportError as error:
-        raise OptionError(f"the module {module_name} can't be imported: {error}") from None
-    except AttributeError:
-        raise OptionError(f"the module {module_name} has no {attribute!r}") from None
-    return found
 
 
 def load_suite(path: str | os.PathLike[str]) -> Suite:

@@ -36,10 +36,14 @@ def as_target(obj: Any) -> Target:
     """
     if isinstance(obj, Target) and not isinstance(obj, type):
         return obj
+    missing = ""
     for kind in type(obj).__mro__:
         adapter = _FRAMEWORKS.get(kind.__module__.partition(".")[0])
         if adapter is not None:
-            target: Target | None = import_module(f"referee.evaluate.targets.{adapter}").adapt(obj)
+            try:
+                target: Target | None = import_module(f"referee.evaluate.targets.{adapter}").adapt(obj)
+            except ImportError as error:  # of a user's own module that has the name of a framework, `agents` above all
+                target, missing = None, f" ({error})"
             if target is not None:
                 return target
     if callable(obj):
@@ -47,5 +51,5 @@ def as_target(obj: Any) -> Target:
 
         return FunctionTarget(obj)
     raise OptionError(
-        f"a target is a function of the input, an agent of a known framework or recorded runs, not {type(obj).__name__}"
+        f"a target is a function of the input, an agent of a known framework or recorded runs, not {type(obj).__name__}{missing}"
     )
