@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -21,12 +21,13 @@ from referee.formats.parts import PartReader, SpreadRunError
 from referee.formats.sources import RunReader
 from referee.pipeline import Scorer
 from referee.runs import Run
+from referee.scores import Score
 from referee.steps import Asker
 from referee.tally import Tally, TallyPart
 
 #: A part is sent when it is so large, so that no shard needs more memory than this.
 _PART_BYTES = 4 << 20
-#: So many runs, or the runs of so many bytes, are in memory at once.
+#: So many runs, or the runs of so many bytes, wait for a judge together.
 _RUNS_AT_ONCE, _BYTES_AT_ONCE = 64, 2 << 20
 
 
@@ -172,14 +173,27 @@ class _ShardScoring:
                 pass
             if self._shard.runs_done:
                 self._begin_part()
-            while batch := self._batch(runs):
-                self._score(batch)
+            for scored in self._scored(runs):
+                self._take(scored)
                 if sum(gathered.size for gathered in self._payloads) >= _PART_BYTES:
                     yield self._part(is_last=False)
         except SpreadRunError as error:
             yield self._impossible(error)
             return
         yield self._part(is_last=True)
+
+    def _scored(self, runs: Iterator[Run]) -> Iterator[Iterable[tuple[Run, list[Score]]]]:
+        """The scores of one run after the other, or of a batch where runs wait for a judge together.
+
+        Nothing is read ahead of what is given, so that a part says no more than what was done.
+        """
+        judge, concurrency = self._judge, self._job.concurrency
+        if all(scorer.is_synchronous for scorer in self._scorers):
+            for scored in score_runs(runs, self._scorers):
+                yield (scored,)
+            return
+        while batch := self._batch(runs):
+            yield score_runs(batch, self._scorers, judge=judge, concurrency=concurrency)
 
     def _batch(self, runs: Iterator[Run]) -> list[Run]:
         start = self._stretch.size
@@ -190,8 +204,7 @@ class _ShardScoring:
                 break
         return batch
 
-    def _score(self, batch: list[Run]) -> None:
-        scored = score_runs(batch, self._scorers, judge=self._judge, concurrency=self._job.concurrency)
+    def _take(self, scored: Iterable[tuple[Run, list[Score]]]) -> None:
         for run, scores in scored:
             self._ids.append(run.id)
             self._tally.add(run, scores)
