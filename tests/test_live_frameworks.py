@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -436,6 +437,19 @@ def test_openai_agents_that_stop_for_an_approval(scored: Scored) -> None:
     assert_complete(scored.run())
 
 
+def test_openai_agents_whose_stream_is_read_twice(scored: Scored) -> None:
+    agent = OpenAIAgents(scored.live)
+
+    async def stream() -> None:
+        result = agent.runner.run_streamed(agent.agent, "Weather in Ghent?")
+        await read(result.stream_events(), None)
+        assert result.final_output == answer_to("Ghent")
+        await read(result.stream_events(), None)
+
+    asyncio.run(stream())
+    assert_complete(scored.run())
+
+
 # LangChain and LangGraph
 
 
@@ -526,6 +540,15 @@ def test_langchain_chains_and_models(langchain: LangChain, scored: Scored) -> No
     runs = scored.runs()
     assert [run.output_text for run in runs] == [answer_to("Ghent")] * 4
     assert [run.input_text for run in runs] == ['{"city":"Ghent"}'] * 2 + ["Weather in Ghent?"] * 2
+
+
+def test_a_model_that_answers_nothing(langchain: LangChain, scored: Scored) -> None:
+    from langchain_core.outputs import LLMResult
+
+    run_id = uuid4()
+    langchain.handler.on_llm_start({}, ["Weather in Ghent?"], run_id=run_id)
+    langchain.handler.on_llm_end(LLMResult(generations=[[]]), run_id=run_id)
+    assert scored.run().output_text == ""
 
 
 def test_langchain_gives_up_the_stream_of_a_chain(langchain: LangChain, scored: Scored) -> None:

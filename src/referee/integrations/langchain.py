@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -32,8 +33,7 @@ class LiveCallbackHandler(Handler):
 
     Example:
         >>> from langchain_core.language_models import FakeListChatModel
-        >>> from referee import checks
-        >>> from referee.live import Live
+        >>> from referee import Live, checks
         >>> live = Live(scorers={"short": checks.max_length(words=50)})
         >>> model = FakeListChatModel(responses=["It is sunny."])
         >>> model.invoke("Weather?", config={"callbacks": [LiveCallbackHandler(live)]}).text
@@ -72,8 +72,9 @@ class LiveCallbackHandler(Handler):
 
     def on_llm_end(self, response: LLMResult, **event: Any) -> None:
         """A model has answered."""
-        answer = response.generations[0][0]
-        self._end(answer.message if isinstance(answer, ChatGeneration) else answer.text, **event)
+        answer = next(itertools.chain(*response.generations), None)
+        given = answer.message if isinstance(answer, ChatGeneration) else answer and answer.text
+        self._end(given, **event)
 
     def on_llm_error(self, error: BaseException, **event: Any) -> None:
         """A model fails."""

@@ -22,7 +22,7 @@ class Observation:
         trace_id: The trace, unless `referee.live.request` names it.
     """
 
-    __slots__ = ("_began", "_clock", "_live", "_operation", "_request")
+    __slots__ = ("_began", "_clock", "_ended", "_live", "_operation", "_request")
 
     def __init__(
         self, live: Live, *, agent: str | None = None, thread_id: str | None = None, trace_id: str | None = None
@@ -39,6 +39,7 @@ class Observation:
         self._operation = current_operation()
         self._began = time.time()
         self._clock = time.perf_counter()
+        self._ended = False
 
     def end(
         self,
@@ -48,7 +49,7 @@ class Observation:
         run_id: str | None = None,
         make: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Hand the run over to be scored. Never waits and never raises.
+        """Hand the run over to be scored, the first time. Never waits and never raises.
 
         Args:
             output: What the agent gave.
@@ -56,6 +57,9 @@ class Observation:
             run_id: The run's id; a new one when `None`.
             make: Makes of the output something readable, in the background.
         """
+        if self._ended:
+            return
+        self._ended = True
         self._live.receive(
             output,
             given,

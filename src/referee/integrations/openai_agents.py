@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from agents import Agent, Runner, RunResult, RunResultStreaming, StreamEvent, get_current_trace
@@ -21,10 +22,17 @@ class LiveRunner:
         live: Scores the runs.
 
     Example:
-        ```python
-        runner = LiveRunner(live)
-        result = await runner.run(agent, "Weather?")
-        ```
+        >>> import asyncio
+        >>> from agents import Agent, RunConfig
+        >>> from agents.testing import ScriptedModel, assistant_message
+        >>> from referee import Live, checks
+        >>> live = Live(scorers={"short": checks.max_length(words=50)})
+        >>> agent = Agent("weather", model=ScriptedModel([[assistant_message("It is sunny.")]]))
+        >>> result = asyncio.run(LiveRunner(live).run(agent, "Weather?", run_config=RunConfig(tracing_disabled=True)))
+        >>> result.final_output
+        'It is sunny.'
+        >>> live.close(), live.counts["short"].scored
+        (True, 1)
     """
 
     def __init__(self, live: Live) -> None:
@@ -51,8 +59,9 @@ class LiveRunner:
         stream_events = result.stream_events
 
         async def observed() -> AsyncIterator[StreamEvent]:
-            async for event in stream_events():
-                yield event
+            async with aclosing(stream_events()) as events:  # type: ignore[type-var]
+                async for event in events:
+                    yield event
             _end(observation, result)
 
         result.stream_events = observed  # type: ignore[method-assign]

@@ -24,8 +24,7 @@ class LiveCapability(AbstractCapability[Any]):
     Example:
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.test import TestModel
-        >>> from referee import checks
-        >>> from referee.live import Live
+        >>> from referee import Live, checks
         >>> live = Live(scorers={"short": checks.max_length(words=50)})
         >>> agent = Agent(TestModel(custom_output_text="It is sunny."), capabilities=[LiveCapability(live)])
         >>> agent.run_sync("Weather?").output
