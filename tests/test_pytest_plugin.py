@@ -16,6 +16,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from referee import ScoreCheckError, checks, create_scorer
+from referee.pytest_expect import ExpectEvals
+
 HEAD = """
 import asyncio
 
@@ -75,6 +78,8 @@ CASES = [
     ('expect_evals(target=str, data=["sunny", "rainy"], scorers=[HALF]).to_pass()', "passed"),
     ('expect_evals(target=str, data=["sunny"], scorers=[low]).to_pass()', "failed"),
     ('expect_evals(target=str, data=["sunny"], gates=[SUNNY]).to_pass(80)', "failed"),
+    ('expect_evals(target=str, data=["sunny"], scorers=[checks.tool_calls()]).to_pass()', "failed"),
+    ('expect_evals(target=str, data=["sunny"], gates=[checks.tool_calls()]).to_pass(0.5)', "failed"),
     ('expect_evals(targets={"a": str}, data=["sunny"], gates=[SUNNY])', "failed"),
     ('expect_eval("It is sunny.", gates=[SUNNY]).to_pass()', "passed"),
     ('expect_eval("It rains.", input="Weather?", gates=[SUNNY]).to_pass()', "failed"),
@@ -222,3 +227,21 @@ def test_four_processes_give_every_row_once(tmp_path: Path) -> None:
     expected = {(f"{n}-{m}", r, "check-includes") for n in range(40) for m in range(3) for r in range(2)}
     assert counted == dict.fromkeys(expected, 1)
     assert "240 scores written" in found.text
+
+
+def test_half_a_surrogate_pair_can_travel_to_the_other_process() -> None:
+    """The sender of pytest-xdist takes no text that is not UTF-8, and one of them would end its worker."""
+    quoting = create_scorer(id="quoting").generate_score(lambda run: 1).generate_reason(lambda run: run.output_text)
+    rows: list[dict[str, Any]] = []
+    ExpectEvals(rows)(target=str, data=[{"id": "\ud800", "input": "half \ud801"}], gates=[quoting]).to_pass()
+    assert [(row["item"], row["reason"]) for row in rows] == [("\\ud800", "half \\ud801")]
+
+
+def test_missing_results_do_not_pass() -> None:
+    """Fail-fast leaves results out; of those that are there half pass, of all of them less."""
+    data = ["rainy", "sunny", "sunny", "sunny"]
+    expectation = ExpectEvals([])(
+        target=str, data=data, gates=[checks.includes("sunny")], fail_fast=True, concurrency=1
+    )
+    with pytest.raises(ScoreCheckError, match="0 of 4 results pass"):
+        expectation.to_pass(0.1)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from referee.errors import OptionError, ScoreCheckError
+from referee.errors import OptionError, RefereeError, ScoreCheckError
 from referee.evaluate import RecordedRuns, Report, SideBySide, run_evals_sync
 from referee.evaluate.answers import input_messages
 from referee.evaluate.options import EvalOptions
@@ -37,8 +37,8 @@ class Expectation:
         Args:
             share: The share of the results that must pass, 0 to 1. A result passes when nothing failed in it, every
                 gate holds, and every score is within its scorer's threshold; without gates and thresholds every score
-                must be 1. `None` asks for the evaluation's verdict to be `passed` and for no errors; without a verdict
-                for a share of 1.
+                must be 1. Results that are missing do not pass, and where nothing was scorable nothing does. `None`
+                asks for the evaluation's verdict to be `passed` and for no errors; without a verdict for a share of 1.
 
         Returns:
             The report.
@@ -65,11 +65,14 @@ def _verdict_problem(report: Report) -> str | None:
 
 
 def _share_problem(report: Report, share: float) -> str | None:
+    planned = len(report.results) + report.missing
+    if not any(score.status != "not_scorable" for result in report.results for score in result.all_scores):
+        return f"nothing was scorable in {planned} results"
     passed = sum(_passes(report, result) for result in report.results)
-    found = passed / len(report.results)
+    found = passed / planned
     if found >= share - TOLERANCE:
         return None
-    return f"{passed} of {len(report.results)} results pass ({found:.0%}), expected {share:.0%}"
+    return f"{passed} of {planned} results pass ({found:.0%}), expected {share:.0%}"
 
 
 def _passes(report: Report, result: ItemResult) -> bool:
@@ -101,8 +104,7 @@ class ExpectEvals:
         __tracebackhide__ = True
         if "targets" in options:
             raise OptionError("expect_evals takes one target; call it once for each")
-        report = run_evals_sync(target=target, **options)
-        assert not isinstance(report, SideBySide)
+        report = _report(target, options)
         self._rows += _rows(report)
         return Expectation(report)
 
@@ -149,17 +151,30 @@ class ExpectEval:
         if "data" in options:
             raise OptionError("expect_eval is about one answer; expect_evals takes data")
         options["data"] = [item]
-        report = run_evals_sync(target=target, **options)
-        assert not isinstance(report, SideBySide)
+        report = _report(target, options)
         self._rows += _rows(report)
         return Expectation(report)
 
 
+def _report(target: Any, options: EvalOptions) -> Report:
+    __tracebackhide__ = True
+    try:
+        report = run_evals_sync(target=target, **options)
+    except RefereeError as error:
+        raise error.with_traceback(None) from None  # the test's line and the message say it all
+    assert not isinstance(report, SideBySide)
+    return report
+
+
 def _run_of(answer: Any, asked: Any) -> Run:
+    __tracebackhide__ = True
     if isinstance(answer, str):
         messages = [] if asked is None else input_messages(asked)
         return with_id(Run(input=messages, output=[Message("assistant", [Text(answer)])]))
-    return with_id(to_run(answer))
+    try:
+        return with_id(to_run(answer))
+    except RefereeError as error:
+        raise error.with_traceback(None) from None
 
 
 def _rows(report: Report) -> list[dict[str, Any]]:
@@ -167,18 +182,23 @@ def _rows(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "evaluation": report.evaluation.id,
-            "item": result.item_id,
+            "item": _sendable(result.item_id),
             "repeat": result.repeat,
             "turn": turn if turn is not None and turn >= 0 else None,
-            "scorer": measure.id,
+            "scorer": _sendable(measure.id),
             "status": score.status,
             "score": score.score,
             "passed": None if measure.bounds is None or score.score is None else measure.bounds.hold(score.score),
-            "reason": score.error.message if score.error is not None else score.reason,
+            "reason": _sendable(score.error.message if score.error is not None else score.reason),
         }
         for result in report.results
         for turn, measure, score in measured(report, result)
     ]
+
+
+def _sendable(text: str | None) -> str | None:
+    """The text with halves of surrogate pairs written out: one of them would end the worker of pytest-xdist."""
+    return None if text is None else text.encode("utf-8", "backslashreplace").decode()
 
 
 def table(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -139,6 +139,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
                 ...
             referee.errors.ScoreCheckError: check-includes: 0 is below 1: the text does not contain "sunny"
         """
+        __tracebackhide__ = True  # pytest then shows the test's own line
         if min is None and max is None:
             if self.lower_is_better or self.range != (0.0, 1.0):
                 raise OptionError(
