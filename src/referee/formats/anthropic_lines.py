@@ -81,22 +81,21 @@ def _plain_talk(messages: list[_Message]) -> Conversation | None:
     calls = received = 0
     for message in reversed(messages):
         content = message.content
-        if type(content) is str:
+        if isinstance(content, str):
             kept.append(Message(message.role, [Text(content)] if content else []))
             continue
         parts: list[Part] = []
         before = received
         for block in reversed(content):
-            kind = type(block)
-            if kind is Text:  # written as in our own messages
+            if isinstance(block, Text):  # written as in our own messages
                 parts.append(block)
-            elif kind is _ToolUse:
+            elif isinstance(block, _ToolUse):
                 if not block.id:
                     return None
                 result = results.pop(block.id, None)
                 parts.append(ToolCall(block.name, block.input, block.id) if result is None else _done(block, result))
                 calls += 1
-            elif kind is _ToolResult:
+            elif isinstance(block, _ToolResult):
                 if not block.tool_use_id or block.tool_use_id in results or message.role != "user":
                     return None
                 results[block.tool_use_id] = block
@@ -121,7 +120,7 @@ def _plain_talk(messages: list[_Message]) -> Conversation | None:
 def _done(block: _ToolUse, result: _ToolResult) -> ToolCall:
     """A call with its result."""
     content = result.content
-    if type(content) is list:
+    if isinstance(content, list):
         content = "\n".join([part.text for part in content])
     value = json_result(content)
     if not result.is_error:

@@ -5,16 +5,20 @@ It joins each tool result to its call, counts what came in and what was kept, an
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import msgspec
 
+from referee.errors import ReadError
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.waiting import WaitingCalls
 from referee.jsonvalue import decode
 from referee.messages import Message, Opaque, Part, Role, ToolCall, ToolResult
 from referee.runs import Run, with_id
 
+#: No conversation is so long, and no message; a record with more is refused before it takes too much memory.
+MOST_MESSAGES = 50_000
 #: What a record says of all its turns together.
 _OF_THE_WHOLE = frozenset({"usage", "cost", "duration_ms"})
 
@@ -62,6 +66,8 @@ class Conversation:
         if counted:
             self.counts.messages_received += 1
             self.counts.messages_kept += 1
+        check_length(self.messages)
+        check_length(parts, "a message of more than {most:,} parts")
         self.messages.append(Message(role, parts, id, name, created_at))
         self.answering = role == "assistant"
         self._register(parts, 0)
@@ -114,6 +120,7 @@ class Conversation:
         self.answering = False
         found = self._waiting.take(call_id, name)
         if found is None:
+            check_length(self.messages)
             self.messages.append(Message("tool", [ToolResult(value, call_id, name, is_error)]))
             self.warn("result without a call", f"the result {call_id or name or 'without id'} has no call")
             return
@@ -140,6 +147,7 @@ class Conversation:
 
     def drop(self, kind: str) -> None:
         """Count something of a message's place that is no message."""
+        check_length(range(self.counts.messages_received))
         self.counts.messages_received += 1
         increase(self.counts.dropped, kind)
         self.warn(f"not understood: {kind}", f"{kind} is no message and was left out")
@@ -147,6 +155,8 @@ class Conversation:
     def warn(self, kind: str, sentence: str) -> None:
         """Note a problem: counted by kind in the report, told in a sentence on the run."""
         increase(self.counts.problems, kind)
+        if self.warnings and self.warnings[-1] == sentence:
+            sentence = self.warnings[-1]  # a sentence that is said a million times is kept once
         self.warnings.append(sentence)
 
     def take_history(self, stop: int) -> list[Message]:
@@ -205,6 +215,16 @@ class Conversation:
             stop = next((index for index in range(start, end) if talk[index].role != "user"), end)
             runs.append(Run(input=talk[start:stop], output=talk[stop:end], history=[*history, *talk[:start]], **fields))
         return runs
+
+
+def check_length(items: Sized, problem: str = "more than {most:,} messages in one conversation") -> None:
+    """Refuse more messages, or parts of a message, than any conversation has.
+
+    Raises:
+        ReadError: There are.
+    """
+    if len(items) > MOST_MESSAGES:
+        raise ReadError(f"holds {problem.format(most=MOST_MESSAGES)}")
 
 
 def arguments(raw: Any) -> tuple[Any, bool]:

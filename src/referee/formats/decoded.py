@@ -61,6 +61,13 @@ class Decoded(msgspec.Struct):
     counts: Counts
 
 
+#: A report of more kinds says nothing, and what a record calls its parts is for the record to choose.
+MOST_KINDS = 1000
+_OTHERS = "of other kinds"
+
+
 def increase(counts: dict[str, int], kind: str, by: int = 1) -> None:
-    """Count one more of a kind."""
+    """Count one more of a kind; beyond a thousand kinds, one more of the others."""
+    if kind not in counts and len(counts) >= MOST_KINDS:
+        kind = _OTHERS
     counts[kind] = counts.get(kind, 0) + by

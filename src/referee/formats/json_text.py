@@ -18,6 +18,32 @@ _ESCAPE = re.compile(
 )
 
 
+#: What decoded values, and what a reader makes of them, take at most beside their text, in bytes: an object, the first
+#: field of one, a list, an item. All are measured; most values take less.
+_OBJECT, _FIELD, _LIST, _ITEM = 112, 120, 72, 76
+#: Only content of this size can take much memory.
+_LARGE = 1 << 20
+#: Content may take so many times its size, and so much beside it.
+MOST_TIMES = 20
+FREE_BYTES = 24 * 1024 * 1024
+
+
+def check_density(content: bytes) -> None:
+    """Refuse content that is nearly nothing but brackets and commas: millions of empty values take far more memory.
+
+    Raises:
+        ReadError: It would take more than 20 times its size.
+    """
+    objects = content.count(b"{")
+    needed = _OBJECT * objects + _FIELD * min(objects, content.count(b":"))
+    needed += _LIST * content.count(b"[") + _ITEM * content.count(b",")
+    if needed > MOST_TIMES * len(content) + FREE_BYTES:
+        raise ReadError(
+            f"is {len(content):,} bytes of next to nothing but empty values, which would take "
+            f"{needed // len(content)} times that in memory; runs have words: write one run a line"
+        )
+
+
 def parse_json(content: bytes, *, nan_is_null: bool = False) -> Any:
     """Decode JSON bytes.
 
@@ -29,12 +55,14 @@ def parse_json(content: bytes, *, nan_is_null: bool = False) -> Any:
         nan_is_null: Take NaN and the infinities, which Python writes, as null. Otherwise they are an error.
 
     Raises:
-        ReadError: It is no JSON.
+        ReadError: It is no JSON, or far too large when decoded.
 
     Example:
         >>> parse_json(b'{"mean": NaN}', nan_is_null=True)
         {'mean': None}
     """
+    if len(content) > _LARGE:
+        check_density(content)
     try:
         return decode(content)
     except RecursionError:

@@ -11,6 +11,7 @@ from typing import Any
 
 from referee.errors import ReadError
 from referee.formats import openinference
+from referee.formats.conversation import check_length
 from referee.formats.decoded import Counts, Decoded, Turns, increase
 from referee.formats.fields import integer, mapping, number, objects, text, type_name
 from referee.formats.message_reader import MessageReader
@@ -88,6 +89,7 @@ def pieces(record: Any) -> Iterator[tuple[str, Any]]:
 def _trace_spans(record: dict[str, Any], reader: MessageReader) -> list[Span]:
     trace = mapping(record.get("trace")) or record
     listed = objects(record["observations"]) + (objects(trace.get("observations")) if trace is not record else [])
+    check_length(listed, "a trace of more than {most:,} observations")
     spans = [_span(item, reader) for item in _once(listed)]
     ids = {span.id for span in spans}
     top = next((span for span in spans if span.parent_id not in ids), None)

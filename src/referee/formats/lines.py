@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
+_PIECE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -46,4 +47,9 @@ class Lines:
 
     def rest(self, most: int) -> bytes:
         """All that follows the last line, or what was given of it; at most so many bytes."""
-        return self._stream.read(most)
+        pieces = []
+        # A stream sets aside as much memory as it is asked to read at once, however little there is.
+        while most > 0 and (piece := self._stream.read(min(most, _PIECE))):
+            pieces.append(piece)
+            most -= len(piece)
+        return b"".join(pieces)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from referee.formats.conversation import check_length
 from referee.formats.decoded import Counts, increase
 from referee.formats.span_messages import messages_of, structured
 from referee.jsonvalue import decode
@@ -74,6 +75,7 @@ class MessageReader:
                 break
         if not raws:
             known, raws = [], _raw_items(value)
+        check_length(raws)
         found = known + [message for raw in raws for message in self._read(bytes(raw), default)]
         if raws:
             self._begun.append((default, value.rstrip().removesuffix("]").rstrip(), found))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from referee.formats.conversation import Conversation, arguments, json_result
+from referee.formats.conversation import Conversation, arguments, check_length, json_result
 from referee.formats.fields import as_text, joined_texts, mapping, objects, sequence, text, type_name
 from referee.formats.python_literal import python_literal
 from referee.jsonvalue import decode
@@ -87,6 +87,7 @@ def messages_of(value: Any, default: Role = "user") -> list[Message]:
     """
     found: list[Message] = []
     for item in value if isinstance(value, list) else [value]:
+        check_length(item if isinstance(item, list) else found)
         for raw in item if isinstance(item, list) else [item]:
             if isinstance(raw, dict):
                 _add_message(raw, default, found)
@@ -143,6 +144,7 @@ def _add_message(raw: dict[str, Any], default: Role, found: list[Message]) -> No
     if "reasoning_content" in message and text(message, "reasoning_content"):
         parts.append(Reasoning(message["reasoning_content"]))
     if isinstance(content, list):
+        check_length(content, "a message of more than {most:,} parts")
         for part in content:
             _add_part(part, parts)
     else:
