@@ -64,16 +64,16 @@ def _add_live(store: Store) -> None:
     runs = []
     for place in range(LIVE_RUNS):
         day = place * 20 // LIVE_RUNS
-        id, at = f"live-{place}", (first + timedelta(days=day)).isoformat()
+        name, at = f"live-{place}", (first + timedelta(days=day)).isoformat()
         run = Run(
-            id=id, input=[Message("user", [Text("Hello?")])], thread_id="thread-1", trace_id="trace-1", started_at=at
+            id=name, input=[Message("user", [Text("Hello?")])], thread_id="thread-1", trace_id="trace-1", started_at=at
         )
         value = min(1.0, max(0.0, chance.gauss(0.8 if day < 12 else 0.6, 0.15)))
-        tone = Score(id, "tone", value, scorer_version="v1" if day < 12 else "v2")
+        tone = Score(name, "tone", value, scorer_version="v1" if day < 12 else "v2")
         safe = (
-            Score(id, "safe", error=StepError("analyze", "TimeoutError", "no reply"))
+            Score(name, "safe", error=StepError("analyze", "TimeoutError", "no reply"))
             if place % 9 == 0
-            else Score(id, "safe", 1.0)
+            else Score(name, "safe", 1.0)
         )
         runs.append(ScoredRun(run=run, scores=[tone, safe]))
     search = Step(

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -20,12 +19,12 @@ from starlette.testclient import TestClient
 from referee.cli import main
 from referee.storage.filters import ScoreFilter
 from referee.storage.store import Store
-from referee.studio.app import create_app
 from referee.studio.pages import PATHS
 from referee.studio.query import address
 from referee.studio.rendering import environment
 from referee.studio.server import is_loopback
 from referee.studio.word_diff import word_diff
+from studio_pages import Drawn, client_of, drawn
 from studio_store import ITEMS, LONG, hostile, ordinary
 
 TOKEN = "a-token-of-many-characters"
@@ -44,46 +43,9 @@ def hostile_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield made
 
 
-def client_of(store: Store, **options: Any) -> TestClient:
-    return TestClient(create_app(store, **options), base_url="http://localhost", follow_redirects=False)
-
-
 @pytest.fixture(scope="module")
 def client(store: Store) -> TestClient:
     return client_of(store)
-
-
-class Drawn(HTMLParser):
-    """A page as a browser reads it: its elements, its links and its text."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def attributes(self, name: str) -> list[str]:
-        return [given[name] or "" for _, given in self.elements if name in given]
-
-    @property
-    def links(self) -> list[str]:
-        return [link.partition("#")[0] for link in self.attributes("href") + self.attributes("src")]
-
-    @property
-    def rows(self) -> int:
-        return sum("data-row" in given for _, given in self.elements)
-
-
-def drawn(client: TestClient, link: str) -> Drawn:
-    answer = client.get(link)
-    assert answer.status_code == 200, (link, answer.text[:2000])
-    return Drawn(answer.text)
 
 
 def crawl(client: TestClient, most: int) -> Iterator[tuple[str, Any]]:

@@ -156,7 +156,7 @@ def screens(store: Store) -> dict[str, str]:
     compared = {"first": first, "second": second, "scorer": scorer}
     opened = {"item": change.item, "first_score": change.first_score, "second_score": change.second_score}
     pair = {"first": first, "second": second}
-    run = store.runs.page(RunFilter(kind="live"), limit=1).rows[0].number
+    stepping = store.runs.page(RunFilter(run="live-last")).rows or store.runs.page(RunFilter(kind="live")).rows
     dataset = store.datasets.all()[0]
     asked = store.datasets.page(dataset.name, limit=1).items[0].id
     own = store.labels.latest(limit=1)[0].scorer
@@ -165,7 +165,7 @@ def screens(store: Store) -> dict[str, str]:
         "runs": "/runs",
         "runs-none": "/runs?item=none",
         "run": address("/run", {"number": store.scores.get(change.second_score).row.run}),
-        "run-steps": address("/run", {"number": run}),
+        "run-steps": address("/run", {"number": stepping[0].number}),
         "scorers": "/scorers",
         "scorer": address("/scorer", {"scorer": own, "cut": 0.5}),
         "scorer-versions": address("/scorer", {"scorer": store.live.days(days=60).scorers[-1].scorer}),

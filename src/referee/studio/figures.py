@@ -102,8 +102,13 @@ def size(characters: int) -> str:
 
 
 def cost(value: float | None) -> str:
-    """US dollars."""
-    return "–" if value is None else f"${value:,.4f}"
+    """US dollars.
+
+    Example:
+        >>> cost(0.0952), cost(0.0), cost(None)
+        ('$0.0952', '$0', '–')
+    """
+    return "–" if value is None else f"${value:,.4f}" if value else "$0"
 
 
 def share(value: float | None) -> str:
