@@ -137,6 +137,26 @@ def test_release_numbers() -> None:
     assert _numbers("2.0.0rc1") == _numbers("2")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["scor"], "Did you mean 'score'?"),
+        (["xyzzy"], "There are compare, "),
+        (["run", "nothing.yaml"], "there is no suite nothing.yaml; `referee init` writes one"),
+        (["score", "x.jsonl", "-s", "completness"], "did you mean completeness?"),
+        (["score", "x.jsonl", "-s", "completeness=xx"], "'auto' to find it"),
+        (["score", "x.jsonl"], "'referee scorers' lists them"),
+        (["experiments", "list"], "--store scores.db, or set REFEREE_STORE"),
+        (["studio", "nothing.db"], "referee score ... --store nothing.db"),
+    ],
+)
+def test_mistakes_are_told_with_a_hint(words: list[str], told: str) -> None:
+    done = referee(*words)
+    assert done.exit_code == 2
+    assert told in done.output
+    assert "Traceback" not in done.output
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts(shell: str) -> None:
     done = referee("completion", shell)

@@ -78,7 +78,9 @@ def stop_words(language: str) -> frozenset[str]:
     known = {ANY_LANGUAGE, *UNSPACED_LANGUAGES, *LANGUAGE_MAPPING}
     if not isinstance(language, str) or language not in known:
         named = ", ".join(sorted(known - {ANY_LANGUAGE}))
-        raise OptionError(f"language must be one of {named}, or {ANY_LANGUAGE!r} for no stop words, not {language!r}")
+        raise OptionError(
+            f"language must be one of {named}; 'auto' to find it; or {ANY_LANGUAGE!r} for all words; not {language!r}"
+        )
     if language in _OWN:
         return _OWN[language]
     return _listed(language) if language in LANGUAGE_MAPPING else frozenset()

@@ -183,7 +183,7 @@ def base_forms(language: str) -> Callable[[str], str]:
     if not isinstance(language, str) or language not in {ANY_LANGUAGE, *_UNLISTED, *SUPPORTED_LANGUAGES}:
         known = ", ".join(sorted(SUPPORTED_LANGUAGES | _UNLISTED))
         raise OptionError(
-            f"language must be one of {known}, or {ANY_LANGUAGE!r} for words as they stand, not {language!r}"
+            f"language must be one of {known}; 'auto' to find it; or {ANY_LANGUAGE!r} for words as they stand; not {language!r}"
         )
     if language not in SUPPORTED_LANGUAGES:
         return str

@@ -98,6 +98,8 @@ def run(
     if watch:
         _watch(suite)
         return
+    if not suite.exists():
+        raise OptionError(f"there is no suite {suite}; `referee init` writes one")
     loaded = load_suite(suite)
     if store:
         _open(store)

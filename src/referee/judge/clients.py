@@ -14,7 +14,7 @@ from referee.judge.endpoints import find_endpoint
 from referee.judge.exchange import Transport
 from referee.judge.prices import Price, known_price
 
-_NO_MODEL = "this scorer asks a judge and has none: give model=, or set REFEREE_MODEL"
+_NO_MODEL = "this scorer asks a judge and has none: give model= (--model on the command line), or set REFEREE_MODEL"
 
 
 async def _nothing_to_close() -> None:
