@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import msgspec
 import pytest
 
 from judge_answers import JUDGED, good_reply, museum_run
-from referee import Prompt, PromptStep, Score, Scorer, create_scorer, load_scorer, scorers
-from referee.errors import MissingExtraError, OptionError
+from referee import Prompt, PromptStep, Score, Scorer, create_scorer, load_scorer, run_evals_sync, scorers
+from referee.errors import MissingExtraError, OptionError, UnreadableReplyError
 from referee.judge import Judge, Price, Reply, Request, ScriptedModel, estimate, judge_for
 from referee.judge.endpoints import find_endpoint
 from referee.judge.forms import json_schema, one_of
@@ -94,6 +95,27 @@ def test_a_word_is_read_from_the_probabilities_of_the_first_token() -> None:
     choice = read(alternatives(_Yes=0.5, yes=0.2, No=0.1, maybe=0.2), one_of("yes", "no"))
     assert choice.word == "yes"
     assert choice.probabilities == pytest.approx({"yes": 0.875, "no": 0.125})
+
+
+@pytest.mark.parametrize("logprob", [math.nan, -math.inf])
+def test_a_probability_that_is_no_number_is_no_verdict(logprob: float) -> None:
+    with pytest.raises(UnreadableReplyError, match="none of the words"):
+        read(Reply(text="yes", alternatives=[("yes", logprob)]), one_of("yes", "no"))
+
+
+def test_a_probability_above_one_counts_as_one() -> None:
+    choice = read(Reply(text="yes", alternatives=[("yes", 1000.0), ("no", 0.0)]), one_of("yes", "no"))
+    assert choice.probabilities == {"yes": 0.5, "no": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("judge", "words"), [(7, "not int"), (ScriptedModel(["x"]), "Judge(model) makes a judge of it")]
+)
+def test_what_is_no_judge_is_refused_before_anything_runs(judge: Any, words: str) -> None:
+    scorer = scorers.create_bias_scorer(judge)
+    with pytest.raises(OptionError) as refused:
+        run_evals_sync(target=str, data=["a"], scorers=[scorer])
+    assert words in str(refused.value)
 
 
 def test_verdicts_from_probabilities_keep_their_confidence() -> None:
@@ -317,7 +339,24 @@ def test_a_judged_scorer_can_be_written_down(factory: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"timeout": 0}, {"item_timeout": -1}, {"max_tokens": 0}, {"retries": -1}, {"model": 7}]
+    "options",
+    [
+        {"timeout": 0},
+        {"timeout": "60"},
+        {"timeout": math.nan},
+        {"item_timeout": -1},
+        {"max_tokens": 0},
+        {"max_tokens": "100"},
+        {"retries": -1},
+        {"retries": 1.5},
+        {"temperature": "hot"},
+        {"limits": 5},
+        {"budget": 2.0},
+        {"price": 1.0},
+        {"cache": 5},
+        {"extra_body": ["a"]},
+        {"model": 7},
+    ],
 )
 def test_options_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):

@@ -295,10 +295,37 @@ def test_requests_a_minute() -> None:
     assert time.perf_counter() - began >= 0.1
 
 
-@pytest.mark.parametrize("options", [{"concurrency": 0}, {"requests_per_minute": 0}, {"tokens_per_minute": -1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"concurrency": 0},
+        {"concurrency": 0.5},
+        {"concurrency": "4"},
+        {"requests_per_minute": 0},
+        {"requests_per_minute": "60"},
+        {"tokens_per_minute": -1},
+        {"tokens_per_minute": float("nan")},
+    ],
+)
 def test_limits_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         Limits(**options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Budget(calls="5"),  # type: ignore[arg-type]
+        lambda: Budget(money=float("nan")),
+        lambda: Price(input=-1, output=0),
+        lambda: Price(input=0, output=float("nan")),
+        lambda: Price(input="1", output=2),  # type: ignore[arg-type]
+    ],
+)
+def test_budgets_and_prices_are_numbers(make: Any) -> None:
+    """A price that is no number would never reach a budget's limit."""
+    with pytest.raises(OptionError, match="must be a number of at least 0"):
+        make()
 
 
 # Retries and time-outs.

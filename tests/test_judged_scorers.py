@@ -16,6 +16,7 @@ from referee.errors import OptionError
 from referee.judge import Judge, Reply, Request, ScriptedModel
 from referee.judge.forms import words_of
 from referee.scorers.pairwise import position_bias
+from referee.scorers.rubric import parse_rubric
 from referee.testing import create_agent_test_run, create_test_message, create_tool_invocation
 
 #: Factories whose numbers come from the judge itself, so that there are no words to read probabilities of.
@@ -139,6 +140,27 @@ def test_a_function_that_gives_no_texts_is_an_error_that_names_it(factory: str, 
     assert option in score.error.message
 
 
+@pytest.mark.parametrize(
+    ("factory", "option"),
+    [("create_summarization_scorer", "source_extractor"), ("create_pairwise_scorer", "baseline_response")],
+)
+def test_other_functions_of_the_run_may_be_asynchronous_too(factory: str, option: str) -> None:
+    async def later(run: Run) -> str:
+        await asyncio.sleep(0)
+        return f"FROM-LATER {run.id}"
+
+    score, model = scored(factory, museum_run(), **{option: later})
+    assert score.status == "scored"
+    assert any("FROM-LATER museum" in request.text for request in model.requests)
+
+
+def test_a_line_of_a_rubric_that_is_only_a_mark_is_no_criterion() -> None:
+    assert [each["description"] for each in parse_rubric("- Is short.\n- \n 1. \n2. Is kind.")] == [
+        "Is short.",
+        "Is kind.",
+    ]
+
+
 def test_a_function_that_fails_is_an_error_of_the_score() -> None:
     def broken(run: Run) -> list[str]:
         raise ValueError("no database")
@@ -175,6 +197,16 @@ WRONG = [
     ("create_classifier_scorer", {"labels": {"good": 1, "bad": math.inf}}, "'bad'"),
     ("create_classifier_scorer", {"labels": {"good": 1, "Good": 0}}, "more than case"),
     ("create_classifier_scorer", {"labels": {"good": 1, " bad": 0}}, "without spaces"),
+    ("create_classifier_scorer", {"labels": ["good", "bad"]}, "labels must be a mapping"),
+    ("create_rubric_scorer", {"criteria": {"description": "Is short."}}, "criteria must be a text or a list"),
+    ("create_rubric_scorer", {"criteria": 5}, "criteria must be a text or a list"),
+    ("create_rubric_scorer", {"criteria": [{"description": "Is short.", "requird": False}]}, "'requird'"),
+    ("create_tool_call_accuracy_scorer_llm", {"available_tools": None}, "available_tools must be a list"),
+    (
+        "create_tool_call_accuracy_scorer_llm",
+        {"available_tools": {"search": "finds"}},
+        "available_tools must be a list",
+    ),
     ("create_context_precision_scorer", {"context": "one text"}, "context must be a list"),
     ("create_context_precision_scorer", {"context_extractor": ["a"]}, "context_extractor must be a function"),
     ("create_context_relevance_scorer_llm", {"penalties": {"missing": 0.1}}, "penalties: .*missing"),

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import NoneType
 from typing import Any, Protocol, TypeVar
 
-from referee.errors import InvalidScoreError, JudgeTimeoutError
+from referee.errors import InvalidScoreError, JudgeTimeoutError, OptionError
 from referee.loops import run_coroutine
 from referee.runs import Run
 from referee.scores import JudgeUsage, Score, StepError, Unscored
@@ -255,10 +255,13 @@ def resolve_judge(judge: Asker | str | None) -> Asker:
     """The judge itself, or the one that a model's name or the environment (`REFEREE_MODEL`) stands for.
 
     Raises:
-        OptionError: `None`, and `REFEREE_MODEL` is not set.
+        OptionError: `None`, and `REFEREE_MODEL` is not set; or it is neither.
     """
     if judge is None or isinstance(judge, str):
         from referee.judge import judge_for
 
         return judge_for(judge)
+    if not callable(getattr(judge, "ask", None)):
+        hint = " (Judge(model) makes a judge of it)" if callable(getattr(judge, "send", None)) else ""
+        raise OptionError(f"a judge is a Judge or a model's name, not {type(judge).__name__}{hint}")
     return judge

@@ -6,6 +6,7 @@ import threading
 
 from referee.errors import BudgetError, JudgeError, OptionError
 from referee.judge.exchange import Reply, Request, Transport
+from referee.judge.numbers import require_number
 from referee.judge.prices import Price
 from referee.judge.tokens import estimated_tokens
 from referee.scores import JudgeUsage
@@ -42,8 +43,7 @@ class Budget:
         if all(limit is None for limit in limits.values()):
             raise OptionError("a budget needs calls=, tokens= or money=")
         for name, limit in limits.items():
-            if limit is not None and not limit >= 0:
-                raise OptionError(f"budget: {name} must be 0 or more, not {limit!r}")
+            require_number(f"budget: {name}", limit, least=0)
         self.calls = calls
         self.tokens = tokens
         self.money = money

@@ -18,6 +18,7 @@ from referee.judge.correcting import Correcting
 from referee.judge.exchange import Parameters, Request, Transport
 from referee.judge.forms import form
 from referee.judge.limits import Limited, Limits
+from referee.judge.numbers import require_number
 from referee.judge.prices import Price
 from referee.judge.reading import read
 from referee.judge.retry import Retrying, Timed
@@ -83,9 +84,13 @@ class Judge:
         price: Price | None = None,
         extra_body: Mapping[str, Any] | None = None,
     ) -> None:
-        _check(timeout=timeout, item_timeout=item_timeout, max_tokens=max_tokens)
-        if retries < 0:
-            raise OptionError(f"judge: retries must be 0 or more, not {retries}")
+        require_number("judge: timeout", timeout, above=0)
+        require_number("judge: item_timeout", item_timeout, above=0)
+        require_number("judge: max_tokens", max_tokens, least=1, whole=True)
+        require_number("judge: retries", retries, least=0, whole=True)
+        require_number("judge: temperature", temperature, least=0)
+        _require_kinds(limits=(limits, Limits), budget=(budget, Budget), price=(price, Price))
+        _require_kinds(cache=(cache, (Cache, str, Path)), extra_body=(extra_body, Mapping))
         client = client_for(model, base_url=base_url, api_key=api_key, price=price, extra_body=extra_body)
         self.model = client.name
         self.parameters = Parameters(temperature, max_tokens, dict(extra_body) if extra_body else None)
@@ -157,7 +162,9 @@ class Judge:
         return read(reply, returns), msgspec.structs.replace(reply.usage, model=self.model, duration_ms=duration)
 
 
-def _check(**options: float | None) -> None:
-    for name, value in options.items():
-        if value is not None and not value > 0:
-            raise OptionError(f"judge: {name} must be above 0, not {value!r}")
+def _require_kinds(**options: tuple[Any, Any]) -> None:
+    """Refuse an option that is given and not of its kind."""
+    for name, (value, kinds) in options.items():
+        if value is not None and not isinstance(value, kinds):
+            listed = kinds if isinstance(kinds, tuple) else (kinds,)
+            raise OptionError(f"judge: {name} must be a {' or '.join(kind.__name__ for kind in listed)}, not {value!r}")

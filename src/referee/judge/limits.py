@@ -12,8 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from referee.errors import OptionError
 from referee.judge.exchange import Reply, Request, Transport
+from referee.judge.numbers import require_number
 from referee.judge.tokens import estimated_tokens
 
 
@@ -26,7 +26,7 @@ class Limits:
         tokens_per_minute: Tokens a minute, of prompts and replies; `None` sets no limit.
 
     Raises:
-        OptionError: A limit is not above 0.
+        OptionError: A limit is no number above 0.
 
     Example:
         >>> from referee.judge import Judge, ScriptedModel
@@ -40,13 +40,9 @@ class Limits:
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
     ) -> None:
-        for name, value in (
-            ("concurrency", concurrency),
-            ("requests_per_minute", requests_per_minute),
-            ("tokens_per_minute", tokens_per_minute),
-        ):
-            if value is not None and not value > 0:
-                raise OptionError(f"{name} must be above 0, not {value!r}")
+        require_number("concurrency", concurrency, least=1, whole=True)
+        require_number("requests_per_minute", requests_per_minute, above=0)
+        require_number("tokens_per_minute", tokens_per_minute, above=0)
         self.places = Places(concurrency)
         self.requests = Pace(requests_per_minute) if requests_per_minute is not None else None
         self.tokens = Pace(tokens_per_minute) if tokens_per_minute is not None else None

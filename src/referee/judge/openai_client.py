@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -292,7 +292,15 @@ def shortened(text: str) -> str:
     return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}…"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+class Headers(Protocol):
+    """Headers of an HTTP response; names in any case."""
+
+    def get(self, name: str, /) -> Any:
+        """The header's value, or `None`."""
+        ...
+
+
+def retry_after(headers: Headers) -> float | None:
     """The seconds that the endpoint asks to wait, given as milliseconds, seconds or a date."""
     for name, unit in (("Retry-After-Ms", 0.001), ("Retry-After", 1.0)):
         value = headers.get(name)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from referee.judge.numbers import require_number
+
 
 class Price(msgspec.Struct, frozen=True):
     """The price of a model in US dollars per million tokens.
+
+    Raises:
+        OptionError: A price is no number of at least 0.
 
     Example:
         >>> Price(input=0.5, output=1.5).of(1_000, 200)
@@ -15,6 +20,10 @@ class Price(msgspec.Struct, frozen=True):
 
     input: float
     output: float
+
+    def __post_init__(self) -> None:
+        require_number("price: input", self.input, least=0)
+        require_number("price: output", self.output, least=0)
 
     def of(self, input_tokens: int, output_tokens: int) -> float:
         """The price of so many tokens, in US dollars."""

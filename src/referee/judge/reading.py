@@ -140,9 +140,9 @@ def _choice(reply: Reply, returns: Any) -> Choice:
         start = token.strip(_AROUND_A_WORD).casefold()
         fitting = [word for word in words if start and word.casefold().startswith(start)]
         if len(fitting) == 1:
-            weights[fitting[0]] += math.exp(logprob)
+            weights[fitting[0]] += math.exp(min(logprob, 0.0))
     total = sum(weights.values())
-    if total < _LEAST_PROBABILITY:
+    if not total >= _LEAST_PROBABILITY:  # no number either
         raise _unreadable(reply, f"the reply is none of the words {', '.join(words)}")
     return Choice(
         word=max(words, key=lambda word: weights[word]),

@@ -136,6 +136,10 @@ def _scores(labels: Mapping[str, float | None] | None) -> dict[str, float | None
     Raises:
         OptionError: A label is empty or stands twice but for its case, a score is no number, or all scores are the same.
     """
+    if labels is not None and not isinstance(labels, Mapping):
+        raise OptionError(
+            f"labels must be a mapping from labels to scores, such as {{'good': 1, 'bad': 0}}, not {labels!r}"
+        )
     found: dict[str, float | None] = dict(labels or {})
     for label, number in found.items():
         if not isinstance(label, str) or label != label.strip() or not label or len(label.splitlines()) > 1:

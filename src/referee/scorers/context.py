@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from referee.errors import OptionError
 from referee.runs import Run
-from referee.scorers.judging import given_or_tool_results, require_texts
+from referee.scorers.judging import called, given_or_tool_results, require_texts
 
 #: A function of the run that gives the texts, sync or async.
 ContextOf: TypeAlias = Callable[[Run], Sequence[str] | Awaitable[Sequence[str]]]
@@ -53,6 +52,5 @@ class Context:
         """
         if self.extractor is None:
             return given_or_tool_results(self.texts, run)
-        found = self.extractor(run)
-        given = await found if inspect.isawaitable(found) else found
+        given = await called(self.extractor, run)
         return given_or_tool_results(require_texts(f"what {self.option} gives", given) or [], run)

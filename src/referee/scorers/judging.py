@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -194,6 +195,12 @@ async def ask_reason(
 def share(part: float, whole: int, scale: float) -> float:
     """`part / whole * scale`, rounded as every judged score is."""
     return rounded(part / whole * scale)
+
+
+async def called(function: Callable[[Run], Any], run: Run) -> Any:
+    """What a user's function of the run gives, sync or async."""
+    found = function(run)
+    return await found if inspect.isawaitable(found) else found
 
 
 def require_answer(run: Run) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -17,6 +17,7 @@ from referee.scorers.judging import (
     VerdictMode,
     as_text,
     ask_verdict,
+    called,
     judged,
     require_answer,
     require_mode,
@@ -25,6 +26,9 @@ from referee.scorers.judging import (
 from referee.scores import Score
 from referee.statistics import Interval, wilson_interval
 from referee.steps import Asker, NotScorable, Results, asks_judge
+
+#: A function of the run that gives the other answer, sync or async.
+BaselineOf: TypeAlias = Callable[[Run], str | Awaitable[str | None] | None]
 
 COMPARE = """\
 Two assistants answered the same request. Decide which answer is better, by the criteria; without criteria: which one \
@@ -82,7 +86,7 @@ class PositionBias(msgspec.Struct, frozen=True):
 
 def create_pairwise_scorer(
     model: Asker | str | None = None,
-    baseline_response: str | Callable[[Run], str | None] | None = None,
+    baseline_response: str | BaselineOf | None = None,
     criteria: str | None = None,
     *,
     allow_ties: bool = True,
@@ -107,7 +111,7 @@ def create_pairwise_scorer(
 
     Args:
         model: A `Judge`, or a model's name; `None` takes the evaluation's, then `REFEREE_MODEL`.
-        baseline_response: The other answer: a text, or a function of the run, for example one that looks up the answer of
+        baseline_response: The other answer: a text, or a function of the run, sync or async, for example one that looks up the answer of
             an earlier version by the run's id. `None` takes the run's ground truth.
         criteria: What better means, in words.
         allow_ties: Whether the judge may say that neither is better.
@@ -142,7 +146,7 @@ def create_pairwise_scorer(
 
     @asks_judge
     async def analyze(run: Run, results: Results[None, None]) -> Preference:
-        answer, other = require_answer(run), _baseline(baseline_response, run)
+        answer, other = require_answer(run), await _baseline(baseline_response, run)
         request = transcript((*run.history, *run.input))
 
         def ask(first: str, second: str) -> Any:
@@ -205,14 +209,14 @@ def position_bias(scores: Iterable[Score]) -> PositionBias:
     )
 
 
-def _baseline(given: str | Callable[[Run], str | None] | None, run: Run) -> str:
+async def _baseline(given: str | BaselineOf | None, run: Run) -> str:
     """The other answer.
 
     Raises:
         NotScorable: There is none.
         OptionError: The function gave something else than a text.
     """
-    found: Any = given(run) if callable(given) else run.ground_truth if given is None else given
+    found: Any = await called(given, run) if callable(given) else run.ground_truth if given is None else given
     if callable(given) and found is not None and not isinstance(found, str):
         raise OptionError(f"what baseline_response gives must be a text or None, not {type(found).__name__}")
     text = "" if found is None else as_text(found)

@@ -134,14 +134,16 @@ def parse_rubric(criteria: str | Sequence[str | Mapping[str, Any]] | None) -> li
     """The criteria as `{"description": ..., "required": ...}`. If none is required, all are.
 
     Raises:
-        OptionError: A criterion has no description.
+        OptionError: They are no list, or a criterion has no description or a key that is unknown.
 
     Example:
         >>> parse_rubric("1) States the price.\\n\\n- Is polite.")
         [{'description': 'States the price.', 'required': True}, {'description': 'Is polite.', 'required': True}]
     """
     given = criteria.splitlines() if isinstance(criteria, str) else criteria or ()
-    rubric = [_criterion(each) for each in given if not isinstance(each, str) or each.strip()]
+    if isinstance(given, Mapping) or not isinstance(given, Sequence):
+        raise OptionError(f"criteria must be a text or a list, not {criteria!r}")
+    rubric = [_criterion(each) for each in given if not isinstance(each, str) or _MARK.sub("", each).strip()]
     if not any(criterion["required"] for criterion in rubric):
         return [{**criterion, "required": True} for criterion in rubric]
     return rubric
@@ -150,7 +152,8 @@ def parse_rubric(criteria: str | Sequence[str | Mapping[str, Any]] | None) -> li
 def _criterion(given: Any) -> dict[str, Any]:
     description = given.get("description") if isinstance(given, Mapping) else given
     required = given.get("required") if isinstance(given, Mapping) else None
-    if not isinstance(description, str) or not description.strip() or required not in (None, True, False):
+    unknown = set(given) - {"description", "required"} if isinstance(given, Mapping) else set()
+    if not isinstance(description, str) or not description.strip() or required not in (None, True, False) or unknown:
         raise OptionError(
             f'criteria: a criterion is a text or {{"description": ..., "required": true or false}}, not {given!r}'
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,7 @@ from referee.scorers.judging import (
     VerdictMode,
     VerdictQuestion,
     ask_reason,
+    called,
     judged,
     require_answer,
     require_mode,
@@ -26,6 +27,9 @@ from referee.scorers.judging import (
     verdict_lines,
 )
 from referee.steps import Asker, NotScorable, Results, asks_judge
+
+#: A function of the run that gives the source, sync or async.
+SourceOf: TypeAlias = Callable[[Run], str | Awaitable[str]]
 
 CLAIMS = """\
 List the claims that the summary makes: each says one thing and can be understood alone. Put in what pronouns refer to, \
@@ -93,7 +97,7 @@ def create_summarization_scorer(
     max_questions: int = 10,
     scale: float = 1,
     *,
-    source_extractor: Callable[[Run], str] | None = None,
+    source_extractor: SourceOf | None = None,
     verdicts: VerdictMode = "json",
     repeats: int = 1,
     id: str = "summarization-scorer",
@@ -118,7 +122,7 @@ def create_summarization_scorer(
         source: The text that was to be summarized. `None` takes the user's message.
         max_questions: The most questions about the source, at least 1.
         scale: The best score, above 0.
-        source_extractor: A function of the run that gives the source; it beats `source`.
+        source_extractor: A function of the run, sync or async, that gives the source; it beats `source`.
         verdicts: `json` asks for verdicts with reasons; `logprobs` reads each verdict from token probabilities.
         repeats: How often each run is scored; the score is the median.
         id: Another id than the reference's.
@@ -148,7 +152,7 @@ def create_summarization_scorer(
 
     @asks_judge
     async def preprocess(run: Run, results: Results[None, None]) -> SummaryMaterial:
-        summary, text = require_answer(run), _source(run, source, source_extractor)
+        summary, text = require_answer(run), await _source(run, source, source_extractor)
         claims, questions = await asyncio.gather(
             results.judge.ask(Prompt(CLAIMS, summary=summary), _Claims),
             results.judge.ask(Prompt(about_source, source=text), _Questions),
@@ -214,14 +218,14 @@ def _require_options(source: Any, max_questions: Any, source_extractor: Any) -> 
         raise OptionError(f"source_extractor must be a function of the run, not {type(source_extractor).__name__}")
 
 
-def _source(run: Run, source: str | None, extractor: Callable[[Run], str] | None) -> str:
+async def _source(run: Run, source: str | None, extractor: SourceOf | None) -> str:
     """The text that was to be summarized.
 
     Raises:
         NotScorable: It is empty.
         OptionError: The function gave something else than a text.
     """
-    text: Any = extractor(run) if extractor else run.user_text if source is None else source
+    text: Any = await called(extractor, run) if extractor else run.user_text if source is None else source
     if not isinstance(text, str):
         raise OptionError(f"what source_extractor gives must be a text, not {type(text).__name__}")
     if not text.strip():

@@ -143,6 +143,8 @@ def create_tool_call_accuracy_scorer_llm(
         0.5
     """
     require_share("helpful_weight", helpful_weight)
+    if not isinstance(available_tools, Sequence):
+        raise OptionError(f"available_tools must be a list, not {available_tools!r}")
     tools = [_tool(tool) for tool in available_tools]
     shown_tools = "\n".join(f"{tool['name']}: {' '.join(tool['description'].split())}" for tool in tools)
     mode = require_mode(verdicts)
