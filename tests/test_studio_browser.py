@@ -7,21 +7,28 @@ Needs Chromium (Debian's package `chromium`) and the dependency group `browser`.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import re
+import statistics
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from urllib.request import urlopen
 
 import pytest
+from click.testing import CliRunner
 
-from referee import Run, Score
+from referee import Message, Run, Score, Text
+from referee.cli import main
 from referee.storage.filters import ScoreFilter
 from referee.storage.recorded_runs import RunFilter
 from referee.storage.scored_runs import ScoredRun
 from referee.storage.store import Store
+from referee.studio import figures
+from referee.studio.export import Export
 from referee.studio.query import address
+from studio_server import Served
 from studio_store import HOSTILE, hostile, ordinary
 
 pytestmark = pytest.mark.system
@@ -34,31 +41,6 @@ _FLAGS = (
 COMPARED = {"first": "nightly-1", "second": "nightly-2", "scorer": "check-tool-calls"}
 #: Scores in live traffic, so many that ten a page make more than 9,000 pages.
 MANY = 92_000
-
-
-class Served:
-    """A store that is served by the command, in a process of its own."""
-
-    def __init__(self, path: Path, *options: str, **environment: str) -> None:
-        command = [
-            sys.executable,
-            "-c",
-            "from referee.cli import main; main()",
-            "studio",
-            str(path),
-            "--port",
-            "0",
-            *options,
-        ]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        assert self.process.stdout is not None
-        self.base = self.process.stdout.readline().split()[-1].rstrip("/")
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 @pytest.fixture(scope="module")
@@ -360,3 +342,119 @@ def test_the_token_opens_the_studio(browser: Any, store: Store) -> None:
             assert page.locator("h1").inner_text() == "Overview"
     finally:
         server.close()
+
+
+#: The runs of a job, and how many of them wait for it at least before it is cancelled.
+JOB_RUNS, JOB_DONE = 5_000, 500
+
+
+def test_labelling_by_keyboard_alone(browser: Any, served: Served, store: Store) -> None:
+    with Watched(browser, served.base) as watched:
+        page = watched.open("/labels")
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.name") == "scorer"
+        page.keyboard.type("relevancy")
+        page.keyboard.press("Tab")
+        page.keyboard.type("kim")
+        page.keyboard.press("Enter")
+        for place in range(20):
+            page.wait_for_selector("[data-key='1']")
+            shown = page.locator("#h-next").inner_text()
+            page.keyboard.press("1" if place % 3 else "0")
+            page.wait_for_function("before => document.querySelector('#h-next')?.innerText !== before", arg=shown)
+        shown = page.locator("#h-next").inner_text()
+        page.keyboard.press("s")
+        page.wait_for_url("**skip=1**")
+        assert page.locator("#h-next").inner_text() != shown
+        assert len(store.labels.latest(author="kim")) == 20
+        page = watched.open("/labels?scorer=relevancy&author=kim&cut=0.5")
+        found = store.labels.agreement("relevancy", cuts=[0.5])
+        words = " ".join(page.inner_text("main").split())
+        assert f"labelled scores {found.pairs}" in words
+        assert f"Cohen's kappa {figures.number(found.kappa.value)}" in words
+
+
+def test_a_job_of_many_runs_from_the_page(browser: Any, tmp_path: Path) -> None:
+    """Begun, watched, cancelled and resumed by clicks; the pages stay quick; a Studio that was killed leaves it resumable."""
+    path = tmp_path / "jobs.db"
+    with Store(path) as made:
+        said = [Message("user", [Text("Ferry?")])], [Message("assistant", [Text("At nine.")])]
+        runs = (Run(id=f"run-{place}", input=said[0], output=said[1]) for place in range(JOB_RUNS))
+        made.save(ScoredRun(run=run, scores=[]) for run in runs)
+        server = Served(path)
+        with Watched(browser, server.base) as watched:
+            page = watched.open("/runs")
+            page.get_by_role("link", name=f"Score all {JOB_RUNS:,} runs").click()
+            page.get_by_label("scorers").fill("checks.no_tool_errors\nchecks.includes=nine\ncompleteness")
+            page.get_by_role("button", name="Start the job").click()
+            page.wait_for_url("**/job?number=1")
+            page.wait_for_function(f"{_DONE} >= {JOB_DONE}", timeout=120_000)
+            took = [_milliseconds(f"{server.base}/runs") for _ in range(10)]
+            assert made.jobs.get(1).status == "running"
+            assert statistics.median(took) < 1000
+            page.get_by_role("button", name="Cancel").click()
+            page.wait_for_selector("#progress >> text=cancelled", timeout=60_000)
+            assert JOB_DONE <= made.jobs.get(1).progress.done < JOB_RUNS
+            page.get_by_role("button", name="Resume").click()
+            page.wait_for_selector("#progress >> text=running", timeout=60_000)
+            page.goto("about:blank")
+            server.kill()
+        _wait_for(lambda: made.jobs.get(1).status == "interrupted")
+        done = made.jobs.get(1).progress.done
+        assert JOB_DONE <= done < JOB_RUNS
+        server = Served(path)
+        try:
+            with Watched(browser, server.base) as watched:
+                page = watched.open("/job?number=1")
+                page.get_by_role("button", name="Resume").click()
+                page.wait_for_selector("#progress >> text=finished", timeout=240_000)
+                assert f"{JOB_RUNS:,} of {JOB_RUNS:,} runs" in page.inner_text("#progress")
+            assert made.scores.count().count == 3 * JOB_RUNS
+            assert made.check() == []
+        finally:
+            server.close()
+
+
+#: How many runs the page of a job says are done.
+_DONE = "Number(document.querySelector('progress').value)"
+
+
+def _milliseconds(link: str) -> float:
+    started = time.perf_counter()
+    with urlopen(link, timeout=30) as answer:
+        answer.read()
+    return (time.perf_counter() - started) * 1000
+
+
+def _wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("options", [("--experiment", "nightly-2"), ("--compare", "nightly-1", "nightly-2")])
+def test_the_export_opens_from_the_disk(options: tuple[str, ...], browser: Any, store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "report"
+    answer = CliRunner().invoke(main, ["studio", store.database.shown, "--export", str(folder), *options])
+    assert answer.exit_code == 0, answer.output
+    with Watched(browser, "file://") as watched:
+        page = watched.page
+        page.goto(f"file://{folder}/index.html")
+        links = set(page.locator("a[href]").evaluate_all("links => links.map(link => link.href.split('#')[0])"))
+        assert len(links) > 50
+        assert all((folder / link.rpartition("/")[2]).is_file() for link in links)
+        page.locator("tbody th a[href], tbody td.id a[href^='item-']").first.click()
+        assert "ferry" in page.inner_text("main")
+        assert page.evaluate("getComputedStyle(document.querySelector('pre')).whiteSpace") == "pre-wrap"
+
+
+def test_the_export_of_hostile_content_is_harmless(browser: Any, hostile_store: Store, tmp_path: Path) -> None:
+    keys = [row.key for row in hostile_store.experiments.latest(kind="experiment")]
+    Export(hostile_store, tmp_path / "one").experiment(keys[0])
+    Export(hostile_store, tmp_path / "two").comparison(keys[1], keys[0])
+    with Watched(browser, "file://") as watched:
+        for file in sorted(tmp_path.glob("*/*.html")):
+            watched.page.goto(f"file://{file}")
+            assert watched.page.locator("img, iframe, script, form, svg:not([class])").count() == 0
+            assert not re.search("[\x00-\x08\u202a-\u202e]", file.read_text(encoding="utf-8"))

@@ -23,7 +23,10 @@ _COLUMNS = ("day", "scorer", "version", "mean", "scored", "errors", "not_scorabl
 
 @dataclass(frozen=True, slots=True)
 class ScorerView:
-    """A scorer in live traffic: sums over all days, and a chart with a line for each version."""
+    """A scorer in live traffic: sums over all days, and a chart with a line for each version.
+
+    `others` is how many versions are not drawn, because their range is not that of the latest one.
+    """
 
     name: str
     versions: list[LiveScorer]
@@ -33,6 +36,7 @@ class ScorerView:
     failed: int
     dropped: int
     chart: TrendChart | None
+    others: int
 
     @property
     def error_share(self) -> float | None:
@@ -80,11 +84,12 @@ def _views(found: LiveDays) -> list[ScorerView]:
 
 def _view(name: str, versions: list[LiveScorer], dropped: int) -> ScorerView:
     figures = [day.figures for version in versions for day in version.days]
+    span = versions[-1].range if versions else (0.0, 1.0)
+    drawn = [version for version in versions if version.range == span]
     series = [
         (version.version or "no version", [_measured(version, place) for place in range(len(version.days))])
-        for version in versions
+        for version in drawn
     ]
-    span = versions[0].range if versions else (0.0, 1.0)
     return ScorerView(
         name=name,
         versions=versions,
@@ -93,7 +98,8 @@ def _view(name: str, versions: list[LiveScorer], dropped: int) -> ScorerView:
         not_scorable=sum(one.not_scorable for one in figures),
         failed=sum(one.failed for one in figures),
         dropped=dropped,
-        chart=trend_chart(series, span, width=520, height=120) if all(one.range == span for one in versions) else None,
+        chart=trend_chart(series, span, width=520, height=120),
+        others=len(versions) - len(drawn),
     )
 
 
