@@ -25,8 +25,11 @@ def nested(attributes: dict[str, Any], name: str) -> Any:
     """
     if name in attributes:
         return attributes[name]
+    path = _path(name)
+    if path[0] not in attributes:
+        return None
     value: Any = attributes
-    for part in _path(name):
+    for part in path:
         if not isinstance(value, dict) or part not in value:
             return None
         value = value[part]

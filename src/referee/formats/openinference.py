@@ -111,7 +111,11 @@ def _has_genai_messages(attributes: dict[str, Any]) -> bool:
 
 
 def _text(attributes: dict[str, Any], *names: str) -> str | None:
-    return next((value for name in names if isinstance(value := nested(attributes, name), str) and value), None)
+    for name in names:
+        value = nested(attributes, name)
+        if value and isinstance(value, str):
+            return value
+    return None
 
 
 def _metadata(attributes: dict[str, Any]) -> dict[str, Any]:
