@@ -734,6 +734,14 @@ def test_context_variables_reach_a_synchronous_target() -> None:
     assert evaluate(target=lambda text: tenant.get(), gates=[SUNNY]).verdict == "passed"
 
 
+def test_recorded_runs_without_ids_are_known_by_their_content() -> None:
+    runs = [Run(output=[Message("assistant", [Text(text)])]) for text in ("sunny", "rainy", "sunny")]
+    for arguments in ({"data": runs}, {"target": RecordedRuns(runs)}, {"target": RecordedRuns(runs), "data": runs[:2]}):
+        report = run_evals_sync(**arguments, gates=[SUNNY])
+        assert report.errors == 0
+        assert [len(report.evaluation.items), sum(report.evaluation.items.values())] == [2, 3]
+
+
 def test_recorded_runs_are_scored_without_an_agent() -> None:
     runs = [create_agent_test_run(input_messages="Weather?", output=text, run_id=text) for text in ("sunny", "rainy")]
     by_data = run_evals_sync(data=runs, gates=[SUNNY])

@@ -9,7 +9,7 @@ import pytest
 
 from referee import OptionError, Run, checks, create_scorer
 from referee.comparison import compare
-from referee.evaluate import RecordedRuns, Report, run_evals_sync
+from referee.evaluate import RecordedRuns, Report, read_report, run_evals_sync
 from referee.testing import create_agent_test_run
 
 SUNNY = checks.includes("sunny")
@@ -103,3 +103,26 @@ def test_files_are_compared(tmp_path: Path) -> None:
     run_evals_sync(targets={"x": str, "y": str}, data=["sunny"], gates=[SUNNY], journal=several)
     with pytest.raises(OptionError, match=r"several targets \(x, y\)"):
         compare(first, several)
+    with pytest.raises(OptionError, match=r"several targets \(x, y\)"):
+        compare(read_report(several), first)
+    with pytest.raises(OptionError, match=r"give two reports, .* not int"):
+        compare(5, first)  # type: ignore[arg-type]
+
+
+def test_reports_without_a_common_score_are_not_called_alike() -> None:
+    other = run_evals_sync(target=str, data=[{"id": "0", "input": "a"}], gates=[checks.no_tool_errors()])
+    with pytest.raises(OptionError, match="no score in common"):
+        compare(report("1"), other)
+
+
+def test_rounding_is_no_change() -> None:
+    """The means of 0.1, 0.2 and 0.3 in two orders lie 6e-17 apart."""
+    sides = []
+    for values in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1)):
+        graded = create_scorer(id="graded").generate_score(
+            lambda run, values=values: values[int(run.metadata["repeat"])]
+        )
+        runs = [Run(id=f"{n}", metadata={"task": n // 3, "repeat": n % 3}) for n in range(60)]
+        sides.append(run_evals_sync(target=RecordedRuns(runs, item="task"), scorers=[graded]))
+    found = compare(*sides).scores["graded"]
+    assert (found.difference, found.p_value, found.outcome, found.changes) == (0.0, 1.0, "no difference shown", [])

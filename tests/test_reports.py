@@ -254,6 +254,9 @@ def test_a_missing_result_is_said() -> None:
     part = Report(whole.evaluation, whole.results[:1])
     assert (part.verdict, part.complete) == ("passed", False)
     assert "incomplete: 1 results are missing" in str(part)
+    suite = ElementTree.fromstring(as_junit(part)).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
 
 
 def test_a_suffix_that_is_none(report: Report, tmp_path: Path) -> None:

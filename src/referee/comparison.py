@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from referee.errors import OptionError
-from referee.evaluate.report import Report, read_report
+from referee.evaluate.report import Report, SideBySide, read_report
 from referee.results import Measure
 from referee.scores import TOLERANCE
 from referee.statistics import Interval, paired_test
@@ -119,7 +119,7 @@ def compare(
         confidence: 1 minus the accepted chance to call noise a difference.
 
     Raises:
-        OptionError: The reports have no item in common, a file holds several targets, or the confidence is wrong.
+        OptionError: The reports have no item or no score in common, one of them holds several targets, or the confidence is wrong.
         ReadError: A file can't be read.
 
     Example:
@@ -136,15 +136,18 @@ def compare(
     compared = Comparison(_report(first), _report(second), confidence)
     if len(compared.only_first) == len({result.item_id for result in compared.first.results}):
         raise OptionError("the two reports have no item in common: give items the same id in both")
+    if not compared.scores:
+        raise OptionError("the two reports have no score in common: no gate or scorer has a number for an item in both")
     return compared
 
 
-def _report(given: Report | str | os.PathLike[str]) -> Report:
-    if isinstance(given, Report):
-        return given
-    found = read_report(given)
-    if not isinstance(found, Report):
-        raise OptionError(f"{given} holds several targets ({', '.join(found)}): read_report it and compare two of them")
+def _report(given: Any) -> Report:
+    if not isinstance(given, (Report, SideBySide, str, os.PathLike)):
+        raise OptionError(f"give two reports, or the files of two evaluations, not {type(given).__name__}")
+    found = read_report(given) if isinstance(given, (str, os.PathLike)) else given
+    if isinstance(found, SideBySide):
+        place = f"{given} holds" if found is not given else "there are"
+        raise OptionError(f"{place} several targets ({', '.join(found)}): compare two of them, such as report[name]")
     return found
 
 

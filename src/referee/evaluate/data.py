@@ -10,7 +10,7 @@ import msgspec
 from referee.errors import OptionError
 from referee.evaluate.naming import unique_name
 from referee.items import Item, read_item, with_item_id
-from referee.runs import Run
+from referee.runs import Run, with_id
 
 _INPUTS = ("input", "inputs", "turns")
 
@@ -69,7 +69,7 @@ def _read(given: Any) -> Item:
 def item_of_run(run: Run, id: str | None = None) -> Item:
     """The item that a recorded run answers."""
     return Item(
-        id=run.id if id is None else id,
+        id=with_id(run).id if id is None else id,
         input=[*run.system, *run.history, *run.input],
         ground_truth=run.ground_truth,
         expected_trajectory=run.expected_trajectory,

@@ -15,7 +15,10 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 def as_junit(report: Report | SideBySide) -> str:
-    """The XML. A result with a failing gate is a failure, one with an error an error; each threshold is a case too."""
+    """The XML. A result with a failing gate is a failure, one with an error an error.
+
+    Each threshold is a case too, and so are results that are missing.
+    """
     reports = [report] if isinstance(report, Report) else list(report.values())
     root = Element("testsuites", name=_text(reports[0].evaluation.name or "referee"))
     for entry in reports:
@@ -41,6 +44,9 @@ def _add_suite(root: Element, report: Report) -> None:
         case = _case(suite, report, f"threshold {threshold.id}{place}", 0.0)
         if not threshold.passed:
             SubElement(case, "failure", message=_text(threshold.reason), type="threshold")
+    if report.missing:
+        case = _case(suite, report, "missing results", 0.0)
+        SubElement(case, "error", message=f"incomplete: {report.missing} results are missing", type="incomplete")
     _count(suite)
 
 

@@ -9,7 +9,7 @@ from referee.errors import OptionError, RefereeError
 from referee.evaluate.data import item_of_run
 from referee.evaluate.targets.target import Call
 from referee.items import Item
-from referee.runs import Run
+from referee.runs import Run, with_id
 
 
 class NoRecordedRunError(RefereeError):
@@ -71,7 +71,7 @@ class RecordedRuns:
 
 def _item_id(run: Run, field: str | None) -> str:
     if field is None:
-        return run.id
+        return with_id(run).id
     value = (run.metadata or {}).get(field)
     if not isinstance(value, (str, int)):
         raise OptionError(f"the run {run.id} has no metadata field {field!r} with the item's id")
