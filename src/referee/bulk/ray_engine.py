@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from referee.bulk.cluster_limits import ClusterBudget, ClusterLimits, start_limiter
+from referee.bulk.engine import BrokenOffError
 from referee.bulk.job import Job
 from referee.bulk.judging import JudgeSettings
 from referee.bulk.ray_import import pyarrow as pa
@@ -76,6 +77,7 @@ class RayCluster:
 
         Raises:
             OptionError: The shards can't be scored at all.
+            BrokenOffError: The cluster gave up.
         """
         listed = {shard.number: shard for shard in shards}
         try:
@@ -109,7 +111,7 @@ class RayCluster:
                 for content in table.column("part"):
                     yield wire.decode(content.as_py(), Part)
         except ray.exceptions.RayError as error:
-            raise OptionError(f"the cluster gave up: {_shortly(error)}") from None
+            raise BrokenOffError(f"the cluster gave up: {_shortly(error)}") from None
 
 
 def score_shards(table: Any, *, job: bytes, judging: JudgeSettings | None, limiter: Any) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from referee.steps import Asker
 from referee.tally import Tally, TallyPart
 
 #: A part is sent when it is so large, so that no shard needs more memory than this.
-_PART_BYTES = 4 << 20
+_PART_BYTES = 2 << 20
 #: So many runs, or the runs of so many bytes, wait for a judge together.
 _RUNS_AT_ONCE, _BYTES_AT_ONCE = 64, 2 << 20
 

@@ -26,7 +26,7 @@ from referee.formats.packed import DamagedError, unpacked
 from referee.formats.parts import HEAD_BYTES, LineFile
 
 #: The largest and the smallest shard. Smaller ones spread a small file over all workers.
-LARGEST, SMALLEST = 8 << 20, 256 << 10
+LARGEST, SMALLEST = 4 << 20, 256 << 10
 #: So many shards of a file a worker should get, so that all end at about the same time.
 _SHARDS_A_WORKER = 8
 _BLOCK = 1 << 20

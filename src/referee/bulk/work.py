@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from referee.bulk.accounts import Accounts
+from referee.bulk.engine import BrokenOffError, Engine
 from referee.bulk.job import Job
 from referee.bulk.journal import (
     Journal,
@@ -25,28 +26,8 @@ from referee.bulk.records import Header, Record, record_of
 from referee.bulk.scoring import Part
 from referee.bulk.shards import Input, Plan, Shard, shard_bytes
 from referee.bulk.targets import StoreTarget, Target, file_target, written_size
-from referee.errors import OptionError, RefereeError
+from referee.errors import OptionError
 from referee.pipeline import Scorer
-
-
-class Engine(Protocol):
-    """Scores shards, wherever that is.
-
-    Attributes:
-        sends_content: Whether lines can be sent to those who score; else they read the files themselves.
-        processes: About how many score at once.
-    """
-
-    sends_content: bool
-    processes: int
-
-    def parts(self, shards: Iterator[Shard]) -> Iterator[tuple[Shard, Part]]:
-        """Score the shards; give their parts, those of a shard in their order."""
-        ...
-
-
-class BrokenOffError(RefereeError):
-    """Scoring broke off. What was written before is whole."""
 
 
 class Work:
@@ -104,6 +85,7 @@ class Work:
         self._targets = self._opened(sizes, store, scorers)
         header.starts = header.starts or self._sizes
         self._written = self._sizes
+        self._written_parts = len(records)
         self._journal = Journal(journal_path(self._outputs[0]), header, records) if self.can_resume else None
         self._plan = Plan(
             inputs,
@@ -175,7 +157,9 @@ class Work:
                 if error is None:
                     raise BrokenOffError(f"the output can't be written: {problem.strerror or problem}") from None
         if self._journal is not None:
-            self._journal.close(is_complete=self._is_complete)
+            # What can't be done, or has not begun, is not gone on with.
+            is_over = self._is_complete or isinstance(error, OptionError) or not self._written_parts
+            self._journal.close(is_complete=is_over)
 
     def run(self, observe: Callable[[Accounts], None] = lambda accounts: None) -> None:
         """Do all that is not done.
@@ -211,4 +195,5 @@ class Work:
                 target.sync()
             self._journal.sync()
         self._written = sizes
+        self._written_parts += 1
         self.accounts.add(record)

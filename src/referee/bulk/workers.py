@@ -24,8 +24,10 @@ _ATTEMPTS = 2
 #: So many shards for each worker may be under way or done and waiting for their turn.
 _SHARDS_A_WORKER = 3
 #: So much may wait of a shard whose turn has not come; then its worker waits too.
-_WAITING_BYTES = 8 << 20
+_WAITING_BYTES = 4 << 20
 _PIPE_BYTES = 1 << 20
+#: Seconds in which a thread notices that its worker has ended.
+_TO_STOP = 5.0
 #: A worker looks for modules where this process does, also where that was changed after the start.
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from referee.bulk.worker import main; main()"
 #: An interrupt at the terminal is for this process, which decides what becomes of its workers.
@@ -48,7 +50,8 @@ class _Worker:
         )
         _widen(self._process.stdout)
         self._send(order)
-        threading.Thread(target=self._read, name="referee-worker", daemon=True).start()
+        self._reading = threading.Thread(target=self._read, name="referee-worker", daemon=True)
+        self._reading.start()
 
     def give(self, shard: Shard) -> None:
         """Have a shard scored."""
@@ -59,19 +62,25 @@ class _Worker:
         """Read what comes next."""
         self._may_read.release()
 
+    def expect_end(self) -> None:
+        """Let a process that has closed its pipe end by itself, so that its exit code says why."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_TO_STOP)
+
     def end(self) -> int:
         """End the process; its exit code, below 0 for a signal."""
         if self._process.poll() is None:
             self._process.kill()
         code = self._process.wait()
+        # The thread must be done with a pipe's number before that may be given to another file.
+        self.read_on()
+        self._reading.join(_TO_STOP)
+        if self._reading.is_alive():
+            return code
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
         return code
-
-    def wait(self) -> int:
-        """The exit code of a process that has closed its pipe."""
-        return self._process.wait()
 
     def _send(self, frame: bytes) -> None:
         assert self._process.stdin is not None
@@ -194,8 +203,8 @@ class LocalWorkers:
     def _replace(self, ended: _Worker) -> None:
         """Have the shard of a worker that has ended done by a new one, or give it up."""
         self._workers.remove(ended)
-        code = ended.wait()
-        ended.end()
+        ended.expect_end()
+        code = ended.end()
         if ended.shard is None:
             return
         turn = self._turns[ended.shard.number]

@@ -17,11 +17,12 @@ import click
 import msgspec
 
 from referee.bulk.accounts import Accounts, SourceAccount
+from referee.bulk.engine import BrokenOffError, Engine
 from referee.bulk.job import Job
 from referee.bulk.job import Reading as JobReading
 from referee.bulk.payloads import STORE
 from referee.bulk.shards import Input, is_packed
-from referee.bulk.work import BrokenOffError, Engine, Work
+from referee.bulk.work import Work
 from referee.cli.judging import Judging
 from referee.cli.options import Reading, Sources
 from referee.errors import OptionError, ReadError
