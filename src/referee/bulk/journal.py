@@ -100,11 +100,12 @@ def read_journal(path: Path) -> tuple[Header, list[Record]]:
     return header, records
 
 
-def usable(header: Header, records: Sequence[Record], sizes: Sequence[int]) -> list[Record]:
+def usable(path: Path, header: Header, records: Sequence[Record], sizes: Sequence[int]) -> list[Record]:
     """The records to go on from: those whose scores are all there, without the shards that were lost.
 
     Args:
-        header: The journal's header.
+        path: The journal.
+        header: Its header.
         records: Its records.
         sizes: How large the outputs are now.
 
@@ -112,7 +113,7 @@ def usable(header: Header, records: Sequence[Record], sizes: Sequence[int]) -> l
         OptionError: An output is shorter than it was at the start.
     """
     if any(size < start for size, start in zip(sizes, header.starts, strict=True)):
-        raise OptionError(f"{' or '.join(header.outputs)} is not as it was left: start without --resume")
+        raise OptionError(f"{' or '.join(header.outputs)} is not as it was left: remove {path} to start again")
     kept: list[Record] = []
     for record in records:
         if any(size < written for size, written in zip(sizes, record.sizes, strict=True)):
@@ -155,7 +156,7 @@ def require_same(path: Path, earlier: Header, now: Header) -> None:
             raise OptionError(f"{what} not the same as when {path} was begun: remove it to start again")
 
 
-def require_unchanged(earlier: Header, now: Header, records: Sequence[Record]) -> None:
+def require_unchanged(path: Path, earlier: Header, now: Header, records: Sequence[Record]) -> None:
     """Make sure that what was scored of the inputs is still what they hold.
 
     A file of the same size and time is taken for the same. Of one with another time every scored part is compared by
@@ -169,7 +170,7 @@ def require_unchanged(earlier: Header, now: Header, records: Sequence[Record]) -
             continue
         name = after.input.name
         if before.size != after.size or not _holds(after, [record for record in records if record.file == number]):
-            raise OptionError(f"{name} has changed since a part of it was scored: start without --resume")
+            raise OptionError(f"{name} has changed since a part of it was scored: remove {path} to start again")
 
 
 def _holds(file: FileState, records: Sequence[Record]) -> bool:

@@ -118,8 +118,8 @@ class Work:
             return []
         earlier, records = read_journal(path)
         require_same(path, earlier, header)
-        kept = usable(earlier, records, [written_size(output) for output in self._outputs])
-        require_unchanged(earlier, header, kept)
+        kept = usable(path, earlier, records, [written_size(output) for output in self._outputs])
+        require_unchanged(path, earlier, header, kept)
         header.starts, header.shard_bytes = earlier.starts, earlier.shard_bytes
         return kept
 

@@ -10,7 +10,7 @@ _FIRST_SIZE = 1 << 10
 class UniqueIds:
     """Gives ids that repeat `#2`, `#3` at their end.
 
-    Only a 64-bit hash of each id is kept, in an open hash table of 12 to 24 bytes an id: a set of integers takes 90. Two
+    Only a 64-bit hash of each id is kept, in an open hash table of 12 to 24 bytes an id: a set of integers takes 70. Two
     of a million different ids have the same hash in one of 30 million files.
 
     Example:
