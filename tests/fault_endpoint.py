@@ -90,6 +90,7 @@ STATUSES: dict[str, tuple[int, Any, dict[str, str]]] = {
     "redirect": (302, "", {"Location": "http://127.0.0.1:9/elsewhere"}),
     "html": (200, "<!doctype html><title>Log in</title>", {}),
     "invalid-json": (200, '{"choices": [{"message": {"content": "', {}),
+    "deep-json": (200, '{"choices": ' + "[" * 5000 + "]" * 5000 + "}", {}),
     "no-choices": (200, {"choices": []}, {}),
     "error-in-200": (200, problem("upstream failed"), {}),
     "refusal": (200, completion(None, refusal="I can't help with that."), {}),

@@ -84,7 +84,7 @@ class EmbeddingModel(OpenAIClient):
     def _reply(self, text: str) -> Reply:
         try:
             found = msgspec.json.decode(text, type=_Embeddings)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise self._no_completion(text) from None
         if len(found.data) != 1:
             raise self._error(f"{self._endpoint.host} gave {len(found.data)} embeddings instead of one")

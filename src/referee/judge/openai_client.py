@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import AsyncGenerator, Mapping
@@ -167,7 +168,7 @@ class OpenAIClient:
     def _reply(self, text: str) -> Reply:
         try:
             completion = msgspec.json.decode(text, type=_Completion)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             raise self._no_completion(text) from None
         if not completion.choices:
             raise self._no_completion(text)
@@ -183,7 +184,7 @@ class OpenAIClient:
         used = given if isinstance(given, dict) else {}
         asked, replied = _count(used.get("prompt_tokens")), _count(used.get("completion_tokens"))
         cost = used.get("cost")
-        if not isinstance(cost, (int, float)):
+        if isinstance(cost, bool) or not isinstance(cost, (int, float)) or not 0 <= cost < math.inf:
             cost = self._price.of(asked, replied) if self._price else None
         return JudgeUsage(calls=1, attempts=1, input_tokens=asked, output_tokens=replied, cost=cost)
 
@@ -193,7 +194,7 @@ class OpenAIClient:
             return self._error(f"{self._endpoint.host} gave a web page: is base_url right?", raw_reply=text)
         try:
             message, words = _problem(msgspec.json.decode(text))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return self._error(f"{self._endpoint.host} gave no valid JSON", passing=True, raw_reply=text)
         return self._error(
             f"{self._endpoint.host} gave no completion: {message}", passing=passing_words(words), raw_reply=text
@@ -203,7 +204,7 @@ class OpenAIClient:
         """The error of a reply with another status than 200."""
         try:
             message, words = _problem(msgspec.json.decode(text))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             message, words = shortened(text), text.casefold()
         passing = status in PASSING and passing_words(words)
         return self._error(
@@ -261,7 +262,7 @@ def _finish(choice: _Choice) -> Finish:
 
 
 def _count(given: Any) -> int:
-    return given if isinstance(given, int) else 0
+    return given if isinstance(given, int) and given >= 0 else 0  # less would give a budget back what was spent
 
 
 def _alternatives(logprobs: Any) -> list[tuple[str, float]] | None:
