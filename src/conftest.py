@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 _FRAMEWORKS = {
+    "bulk/cluster_limits": "ray",
+    "bulk/ray_engine": "ray",
+    "bulk/ray_import": "ray",
     "evaluate/targets/langgraph": "langgraph",
     "evaluate/targets/openai_agents": "agents",
     "evaluate/targets/pydantic_ai": "pydantic_ai",
