@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -24,15 +25,23 @@ class Served:
         assert self.process.stdout is not None
         self.base = self.process.stdout.readline().split()[-1].rstrip("/")
 
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=30)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        """End it as Ctrl-C does."""
+        self._end(self.process.terminate)
 
     def kill(self) -> None:
         """End it without a word, as a crash does."""
-        self.process.kill()
-        self.process.wait(timeout=30)
+        self._end(self.process.kill)
+
+    def _end(self, how: Callable[[], None]) -> None:
+        if self.process.poll() is None:
+            how()
+            self.process.wait(timeout=60)
         assert self.process.stdout is not None
         self.process.stdout.close()

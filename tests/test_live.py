@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -437,3 +438,22 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str, monkey
     monkeypatch.delenv("REFEREE_MODEL", raising=False)
     with pytest.raises(OptionError, match=message):
         Live(**{"scorers": {"a": checks.includes("a")}, **options})
+
+
+def test_dropped_runs_are_counted_in_the_store(tmp_path: Path) -> None:
+    from referee.storage import Store
+
+    path, held = tmp_path / "scores.db", threading.Event()
+
+    def slow(run: Run) -> float:
+        return float(held.wait(30))
+
+    live = Live(scorers={"slow": slow}, store=path, queue_size=1, exit_timeout=120)
+    for place in range(30):
+        live.submit(Run(id=f"run-{place}"))
+    held.set()
+    live.close()
+    with Store(path) as store:
+        counted = store.live.days().dropped
+    assert {drop.reason for drop in counted} == {"queue_full"}
+    assert sum(drop.runs for drop in counted) == live.counts["slow"].dropped > 0

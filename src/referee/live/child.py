@@ -95,7 +95,11 @@ def storing(address: str) -> Answer:
         try:
             if not opened:
                 opened.append(Store(address))
-            opened[0].save(wire.decode(frame, list[ScoredRun]), experiment=experiment)
+            if experiment == wire.DROPS:
+                drops = wire.decode(frame, list[tuple[str, str, int]])
+                opened[0].add_drops({(scorer, reason): count for scorer, reason, count in drops})
+            else:
+                opened[0].save(wire.decode(frame, list[ScoredRun]), experiment=experiment)
         except Exception as error:
             return f"{type(error).__name__}: {error}".encode("utf-8", "replace")
         return b""

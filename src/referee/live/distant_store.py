@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from referee.errors import StoreError
@@ -30,8 +30,19 @@ class DistantStore:
         Raises:
             StoreError: The store can't be written.
         """
+        self._ask(experiment, wire.encode_list(list(records)))
+
+    def add_drops(self, drops: Mapping[tuple[str, str], int]) -> None:
+        """Count runs that were dropped today, by scorer and reason.
+
+        Raises:
+            StoreError: The store can't be written.
+        """
+        self._ask(wire.DROPS, wire.encode([[*key, count] for key, count in drops.items()]))
+
+    def _ask(self, name: str, content: bytes) -> None:
         try:
-            problem = self._child.ask([experiment.encode(), wire.encode_list(list(records))], _TO_WRITE)
+            problem = self._child.ask([name.encode(), content], _TO_WRITE)
         except ChildEndedError as ended:
             raise StoreError(f"the storing process {ended}") from None
         if problem:

@@ -11,6 +11,9 @@ import msgspec
 
 T = TypeVar("T")
 
+#: In place of an experiment: the runs that were dropped follow.
+DROPS = ""
+
 _LENGTH = 4
 _LARGEST_READ = 1 << 20
 #: First byte of a frame's content: MessagePack, or JSON for what that can't hold (numbers beyond 64 bits, lone surrogates).

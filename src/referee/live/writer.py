@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
@@ -27,6 +28,8 @@ _log = logging.getLogger("referee.live")
 #: How many scores go into one write, and how often dropped runs are told, in seconds.
 _BATCH = 200
 _TICK = 0.25
+#: Seconds between the counts of dropped runs in a store: there are most of them when there is least time.
+_COUNT_AFTER = 5.0
 #: How long more scores are waited for once there is one, in seconds: many are saved at the cost of one.
 _TO_COLLECT = 0.05
 #: Seconds between the attempts of a write.
@@ -68,6 +71,8 @@ class Writer:
         self._store = store
         self._telemetry = telemetry
         self._on_drop = on_drop
+        # Runs that were dropped, by the scorer's id and why, and not yet counted in the store.
+        self._dropped: Counter[tuple[str, str]] = Counter()
         self._finished: SimpleQueue[Finished | None] = SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="referee-live-writer", daemon=True)
@@ -87,6 +92,7 @@ class Writer:
 
     def _loop(self) -> None:
         stopped, told = False, time.monotonic()
+        counted = told
         while not stopped:
             batch, stopped = self._next_batch()
             if batch:
@@ -96,6 +102,9 @@ class Writer:
             if stopped or time.monotonic() >= told + _TICK:
                 told = time.monotonic()
                 self._tell_drops()
+            if stopped or time.monotonic() >= counted + _COUNT_AFTER:
+                counted = time.monotonic()
+                self._count_drops()
 
     def _next_batch(self) -> tuple[list[Finished], bool]:
         """What is there, at most a batch; and whether it is the end. Waits one tick for the first."""
@@ -133,6 +142,7 @@ class Writer:
 
     def _tell_drops(self) -> None:
         for drop in self._ledger.take_drops():
+            self._dropped[self._bindings[drop.scorer].scorer.id, drop.reason] += drop.count
             try:
                 if self._telemetry is not None:
                     self._telemetry.dropped(self._bindings[drop.scorer].scorer, drop.reason, drop.count)
@@ -140,6 +150,18 @@ class Writer:
                     self._on_drop(drop)
             except BaseException:  # one that calls sys.exit() must not end this thread
                 _log.exception("on_drop failed")
+
+    def _count_drops(self) -> None:
+        """Add dropped runs to those of the day, in a store that counts them."""
+        add = getattr(self._store, "add_drops", None)
+        if add is None or not self._dropped:
+            return
+        try:
+            add(dict(self._dropped))
+        except BaseException as error:  # a store that calls sys.exit() must not end this thread
+            _log.warning("dropped runs could not be counted: %s: %s", type(error).__name__, error)
+        else:
+            self._dropped.clear()
 
     def _save(self, batch: list[Finished]) -> list[bool]:
         """Save the scores; for each of them whether it is saved."""

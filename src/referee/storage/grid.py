@@ -12,6 +12,7 @@ from referee.errors import OptionError
 from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, used_in, versions_of
 from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
+from referee.storage.pages import LARGEST
 from referee.storage.schema import run_tags, runs, scorers, scores
 from referee.storage.score_rows import turn_of
 
@@ -206,9 +207,15 @@ def _read_position(text: str, length: int) -> list[Any]:
         values = msgspec.json.decode(text)
     except msgspec.DecodeError:
         values = None
-    if not isinstance(values, list) or len(values) != length:
+    is_position = isinstance(values, list) and len(values) == length and all(map(_is_place, values))
+    if not is_position:
         raise OptionError(f"{text!r} is no position of this page: take it from a page's next or previous")
-    return values
+    return list(values)
+
+
+def _is_place(value: Any) -> bool:
+    """Whether a row can be sorted by this value."""
+    return isinstance(value, (str, float)) or (isinstance(value, int) and abs(value) <= LARGEST)
 
 
 def _grid_rows(connection: Connection, found: Sequence[Any], columns: Sequence[GridColumn]) -> list[GridRow]:

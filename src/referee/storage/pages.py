@@ -17,6 +17,9 @@ from referee.storage.filters import Selection
 from referee.storage.outcomes import OUTCOMES
 from referee.storage.schema import scores
 
+#: The largest whole number that every database holds.
+LARGEST = 2**63 - 1
+
 Order: TypeAlias = Literal["newest", "oldest", "lowest", "highest"]
 _BY_VALUE, _DESCENDING = ("lowest", "highest"), ("newest", "highest")
 ORDERS: tuple[Order, ...] = ("newest", "oldest", "lowest", "highest")
@@ -62,7 +65,10 @@ def read_position(text: str) -> Position:
     try:
         if text[0] not in _KEYS:
             raise ValueError
-        return Position(text[0], float(key) if text[0] == BY_VALUE else int(key), int(number))
+        found = Position(text[0], float(key) if text[0] == BY_VALUE else int(key), int(number))
+        if max(abs(found.number), 0 if text[0] == BY_VALUE else abs(found.key)) > LARGEST:
+            raise ValueError
+        return found
     except (ValueError, IndexError):
         raise OptionError(f"{text!r} is no position of a page: take it from a page's next or previous") from None
 

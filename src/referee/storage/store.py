@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -173,6 +173,10 @@ class Store:
     def label(self, value: float, *, author: str, **about: Any) -> Label:
         """Label a score or a run: `store.label(1, author="ann", score=17)`. Takes and gives what `labels.add` does."""
         return self.labels.add(value, author=author, **about)
+
+    def add_drops(self, drops: Mapping[tuple[str, str], int]) -> None:
+        """Count runs that live scoring dropped today, by scorer and reason."""
+        self.live.add_drops(drops)
 
     def purge(
         self,

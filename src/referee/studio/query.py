@@ -147,9 +147,14 @@ class Query:
             if isinstance(value, str) and value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
                 raise OptionError(f"{fields[field]}: expected a number, not {value!r}")
         try:
-            return msgspec.convert(wanted, type, strict=False)
+            found = msgspec.convert(wanted, type, strict=False)
         except msgspec.ValidationError as error:
             raise OptionError(f"this filter can't be read: {error}") from None
+        for field, name in fields.items():
+            value = getattr(found, field, None)
+            if any(isinstance(one, int) and not 0 <= one <= most for one, most in _whole_numbers(value)):
+                raise OptionError(f"{name}: expected a whole number that is not so large")
+        return found
 
     def set(self, **changes: object) -> str:
         """The address of the same page with other parameters; `None` leaves one out."""
@@ -174,6 +179,11 @@ def address(path: str, given: Iterable[tuple[str, str]] | Mapping[str, object] =
     """
     pairs = _pairs(given) if isinstance(given, Mapping) else list(given)
     return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def _whole_numbers(value: Any) -> list[tuple[Any, int]]:
+    """The values of a filter's field with the largest that there can be: rows have larger numbers than turns."""
+    return [(one, 2**62) for one in value] if isinstance(value, tuple) else [(value, 2**31 - 1)]
 
 
 def _pairs(changes: Mapping[str, object]) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@
   }
 
   function toFilter() {
-    const field = document.querySelector("[role=search] input:not([type=hidden])");
+    const field = document.querySelector("[role=search] :is(input:not([type=hidden]), select)");
     if (!field) return;
     const folded = field.closest("details");
     if (folded) folded.open = true;
