@@ -1,4 +1,4 @@
-"""The documentation: every snippet of every page runs."""
+"""The documentation: every snippet of every page runs. Pages with shell commands are system tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,13 @@ def endpoint() -> Iterator[str]:
         yield found.base_url
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def with_marks(page: Path) -> Any:
+    """A page that starts many commands is a system test; the README is not."""
+    starts_commands = any(block.language == "bash" for block in blocks(page)) and page.name != "README.md"
+    return pytest.param(page, id=name_of(page), marks=[pytest.mark.system] if starts_commands else [])
+
+
+@pytest.mark.parametrize("page", map(with_marks, PAGES))
 def test_the_snippets_of_a_page_run(page: Path, tmp_path: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They run one after the other in one folder, as a reader would type them."""
     environment = {**prepare(tmp_path), "REFEREE_BASE_URL": endpoint}

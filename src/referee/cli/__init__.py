@@ -11,6 +11,7 @@ import click
 
 from referee import __version__
 from referee.errors import RefereeError
+from referee.terminal import visible
 
 #: Each command's function, as `module:function`, and its one line of help.
 COMMANDS = {
@@ -71,7 +72,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except RefereeError as error:
-            click.echo(f"referee: {error}", err=True)
+            click.echo(f"referee: {visible(str(error))}", err=True)
             ctx.exit(EXIT_USAGE)
 
 

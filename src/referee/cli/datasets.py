@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from referee.cli.stores import echo_json, echo_table, opened, store_options
+from referee.cli.stores import echo_json, echo_table, opened, say, store_options
 from referee.errors import OptionError
 
 
@@ -152,7 +152,7 @@ def export(name: str, file: Path, store: str | None, as_json: bool) -> None:
     if as_json:
         echo_json({"name": found.name, "version": found.version, "items": len(found.items), "digest": found.digest})
     else:
-        click.echo(f"{len(found.items):,} items of {found.name}@{found.version}, digest {found.digest}")
+        say(f"{len(found.items):,} items of {found.name}@{found.version}, digest {found.digest}")
 
 
 @datasets.command()
@@ -192,11 +192,11 @@ def diff(before: str, after: str, store: str | None, as_json: bool) -> None:
         echo_json(found)
         return
     for item in found.added:
-        click.echo(f"+ {item}")
+        say(f"+ {item}")
     for item in found.removed:
-        click.echo(f"- {item}")
+        say(f"- {item}")
     for change in found.changed:
-        click.echo(f"~ {change.id}: {', '.join(change.fields)}")
+        say(f"~ {change.id}: {', '.join(change.fields)}")
     if not found:
         click.echo("nothing changed")
 

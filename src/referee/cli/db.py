@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from referee.cli import EXIT_FAILED
-from referee.cli.stores import echo_json, echo_table, opened, store_options
+from referee.cli.stores import echo_json, echo_table, opened, say, store_options
 from referee.errors import OptionError
 
 
@@ -107,7 +107,7 @@ def prune(older_than: int | None, before: datetime | None, yes: bool, store: str
         return
     click.echo(f"removed {removed.experiments:,} experiments, {removed.runs:,} runs and {removed.scores:,} scores")
     for key in removed.kept:
-        click.echo(f"kept {key}: it is its data set's baseline")
+        say(f"kept {key}: it is its data set's baseline")
 
 
 @db.command("import")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from referee.cli.stores import echo_json, echo_table, opened, store_options
+from referee.cli.stores import echo_json, echo_table, opened, say, store_options
 
 
 @click.group()
@@ -66,7 +66,7 @@ def show(name: str, store: str | None, as_json: bool) -> None:
         echo_json({"experiment": row, "columns": columns, "baseline": baseline})
         return
     planned = "" if row.planned is None else f" of {row.planned:,}"
-    click.echo(f"{row.key}  {row.status or row.kind}  {row.verdict or 'no verdict'}  {row.results:,}{planned} results")
+    say(f"{row.key}  {row.status or row.kind}  {row.verdict or 'no verdict'}  {row.results:,}{planned} results")
     rows = (
         (
             column.scorer if column.turn is None else f"{column.scorer} (turn {column.turn + 1})",
@@ -82,7 +82,7 @@ def show(name: str, store: str | None, as_json: bool) -> None:
     named = ("scorer", "mean", "95 % interval", "scored", "errors", "not scorable", "failed")
     echo_table(named, rows, empty="It has no scores yet.")
     if baseline is not None:
-        click.echo(f"baseline: {baseline.key}")
+        say(f"baseline: {baseline.key}")
 
 
 @experiments.command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from referee.cli.stores import echo_json, echo_table, opened, store_options
+from referee.cli.stores import echo_json, echo_table, opened, say, store_options
 from referee.errors import ReadError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def add(value: float, store: str | None, as_json: bool, **about: Any) -> None:
     if as_json:
         echo_json(label)
     else:
-        click.echo(f"label {label.number}: {label.scorer} of {label.run_id} is {label.value:g}, says {label.author}")
+        say(f"label {label.number}: {label.scorer} of {label.run_id} is {label.value:g}, says {label.author}")
 
 
 @labels.command("list")
@@ -247,7 +247,7 @@ def calibrate(
     if as_json:
         echo_json(found)
         return
-    click.echo(f"{found.scorer} {found.version} is calibrated on {found.pairs} labels")
+    say(f"{found.scorer} {found.version} is calibrated on {found.pairs} labels")
     _print(found.agreement)
 
 

@@ -7,7 +7,7 @@ import inspect
 import click
 
 from referee.cli.completion import complete_scorers
-from referee.loading import factory_of, scorer_names
+from referee.loading import factory_of, scorer_names, signature_text
 
 
 @click.command()
@@ -26,15 +26,9 @@ def scorers(name: str | None) -> None:
             click.echo(f"{known:<{width}}  {_first_line(known)}")
         return
     factory = factory_of(name)
-    click.echo(f"{name}{_signature(factory)}\n")
+    click.echo(f"{name}{signature_text(factory)}\n")
     click.echo(inspect.getdoc(factory) or "")
 
 
 def _first_line(name: str) -> str:
     return (inspect.getdoc(factory_of(name)) or "").split("\n", 1)[0]
-
-
-def _signature(factory: object) -> str:
-    assert callable(factory)
-    parameters = inspect.signature(factory).parameters.values()
-    return f"({', '.join(str(parameter) for parameter in parameters)})".replace("'", '"')

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from referee.cli.stores import echo_json, echo_table, opened, store_options
+from referee.cli.stores import echo_json, echo_table, opened, say, store_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OUTCOMES = ("error", "not_scorable", "failed", "passed", "unbounded")
@@ -117,11 +117,11 @@ def show(number: int, store: str | None, as_json: bool) -> None:
         echo_json(found)
         return
     row = found.row
-    click.echo(f"{row.scorer} {row.version}  {row.outcome}  {'' if row.value is None else f'{row.value:g}'}")
-    click.echo(f"experiment {row.experiment}, item {row.item}, run {row.run_id}, {row.at:%Y-%m-%d %H:%M}")
+    say(f"{row.scorer} {row.version}  {row.outcome}  {'' if row.value is None else f'{row.value:g}'}")
+    say(f"experiment {row.experiment}, item {row.item}, run {row.run_id}, {row.at:%Y-%m-%d %H:%M}")
     for title, text in (("asked", found.run.user_text), ("answered", found.run.final_text), ("reason", row.reason)):
         if text:
-            click.echo(f"\n{title}:\n{text}")
+            say(f"\n{title}:\n{text}")
 
 
 @scores.command()
@@ -192,7 +192,7 @@ def trend(scorer: str, store: str | None, as_json: bool, **given: Any) -> None:
         echo_json(found)
         return
     for series in found:
-        click.echo(f"{series.scorer} {series.version}{', lower is better' if series.lower_is_better else ''}")
+        say(f"{series.scorer} {series.version}{', lower is better' if series.lower_is_better else ''}")
         rows = ((str(p.day), p.figures.mean, p.figures.scored, p.figures.errors) for p in series.points)
         echo_table(("day", "mean", "scored", "errors"), rows, empty="")
     if len(found) > 1:
