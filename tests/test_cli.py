@@ -264,3 +264,24 @@ def test_every_command_has_help_with_an_example() -> None:
         done = referee(name, "--help")
         assert done.exit_code == 0, name
         assert f"referee {name}" in done.output, name
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".md"])
+def test_a_full_disk_is_one_line_and_exit_code_2(runs: Path, tmp_path: Path, suffix: str) -> None:
+    full = tmp_path / f"scores{suffix}"
+    full.symlink_to("/dev/full")
+    done = referee("score", runs, "-s", "checks.no_tool_errors", "-o", full)
+    assert done.exit_code == 2
+    assert "No space left on device" in done.output
+
+
+def test_a_bound_is_finite(runs: Path) -> None:
+    done = referee("score", runs, "-s", "checks.no_tool_errors", "--fail-under", "check-no-tool-errors=inf")
+    assert done.exit_code == 2
+    assert "expected ID=NUMBER" in done.output
+
+
+def test_show_takes_one_way_to_name_a_run(runs: Path) -> None:
+    done = referee("show", runs, "--index", 0, "--id", "a")
+    assert (done.exit_code, done.output) == (2, "referee: give --index or --id, not both\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -318,3 +321,34 @@ def test_json_lines_keep_every_item(items: list[Item]) -> None:
     read = [read_item(msgspec.json.decode(line)) for line in to_jsonl(items)]
     assert [plain_item(item) for item in read] == [plain_item(item) for item in items]
     assert not difference(read, items)
+
+
+@given(st.text(max_size=8), st.text(alphabet="=+-@\t\r\n'\",;a1 \uff1d\x00", max_size=6))
+def test_csv_gives_every_text_again_and_no_formula(
+    tmp_path_factory: pytest.TempPathFactory, any: str, odd: str
+) -> None:
+    item = Item(id="a", input=f"{odd}{any}", ground_truth=odd or None)
+    if not item.input or any != any.encode("utf-8", "ignore").decode():
+        return
+    path = tmp_path_factory.getbasetemp() / "items.csv"
+    text = to_csv([item])
+    path.write_text(text, encoding="utf-8", newline="")
+    assert list(map(read_item, read_items(path))) == [item]
+    for cell in next(csv.reader(io.StringIO(text.partition("\n")[2], newline=""))):
+        assert cell[:1] not in ("=", "@", "\t", "\r", "\n", "\uff1d") or not cell
+        assert cell[:1] not in ("+", "-") or re.fullmatch(r"[+-]\d+(\.\d*)?", cell)
+
+
+def test_a_long_input_comes_back_from_csv(tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text(to_csv([Item(id="a", input="x" * 300_000)]), encoding="utf-8")
+    assert len(read_items(path)[0]["input"]) == 300_000
+
+
+def test_an_empty_text_is_kept(store: Store) -> None:
+    store.datasets.create("odd")
+    store.datasets.put("odd", [{"id": "a", "input": "", "ground_truth": ""}])
+    [item] = store.datasets.read("odd").items
+    assert (item.input, item.ground_truth) == ("", "")
+    with pytest.raises(OptionError, match="an empty text and cannot stand in CSV"):
+        to_csv([item])

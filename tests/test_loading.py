@@ -117,3 +117,10 @@ def test_every_name_is_explained() -> None:
 
         assert factory_of(name).__doc__, name
     assert short_name("create_bias_scorer") == "bias"
+
+
+def test_wrong_options_are_told_without_quotes_around_types() -> None:
+    with pytest.raises(OptionError, match=r"its options are \(expected: str, ignore_case: bool = True, \*, scope"):
+        load_scorer("checks.includes")
+    with pytest.raises(OptionError, match="its options are given by name"):
+        load_scorer({"checks.max_length": 10})

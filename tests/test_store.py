@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from referee import Message, OptionError, Run, Score, Text, ToolCall, checks, create_scorer, to_run
+from referee import Message, OptionError, Run, Score, Text, ToolCall, Usage, checks, create_scorer, to_run
 from referee.bounds import Bounds
 from referee.errors import StoreError
 from referee.scores import JudgeUsage, StepError
@@ -287,3 +288,37 @@ def test_there_is_no_such_score(store: Store) -> None:
         store.scores.get(7)
     with pytest.raises(StoreError, match="there is no experiment 'nightly'"):
         rows(store, experiment="nightly")
+
+
+def test_figures_that_no_column_holds_do_not_stop_a_write(store: Store) -> None:
+    """One recorded run with a hostile number must not cost the others of its batch."""
+    hostile = [
+        Run(id="tokens", usage=Usage(total_tokens=10**30)),
+        Run(id="duration", duration_ms=10**400),
+        Run(id="nan", duration_ms=float("nan"), cost=float("inf")),
+        Run(id="time", started_at="0001-01-01T00:00:00+23:59"),
+    ]
+    records = [ScoredRun(run=each, scores=[score(each.id, "s", 1.0)]) for each in [*hostile, run("good")]]
+    assert store.save(records).added == 5
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30)])
+def test_a_number_beyond_the_database_is_one_line(store: Store, number: int) -> None:
+    with pytest.raises(StoreError, match=r"too large|out of range"):
+        store.label(1, author="ann", score=number)
+
+
+def test_the_database_of_something_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as theirs:
+        theirs.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        theirs.execute("INSERT INTO alembic_version VALUES ('a1b2c3d4e5f6')")
+    theirs.close()
+    with pytest.raises(StoreError, match="belongs to something else"):
+        Store(path)
+
+
+def test_another_driver_of_sqlite_is_the_usual_one(tmp_path: Path) -> None:
+    with Store(f"sqlite+aiosqlite:///{tmp_path / 'scores.db'}") as store:
+        assert store.check() == []

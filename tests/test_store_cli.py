@@ -269,3 +269,20 @@ def test_json_is_what_the_library_gives(db: Path) -> None:
     with Store(db) as store:
         page = store.scores.page(limit=3)
     assert answer("scores", "list", "--limit", "3", store=db) == json.loads(msgspec.json.encode(page))
+
+
+def test_hostile_names_do_not_steer_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "scores.db"
+    with Store(path) as store:
+        store.datasets.create("odd")
+        store.datasets.put("odd", ["Rain?"])
+        store.datasets.put("odd", [{"id": "a\x1b[31m", "input": "\x1b[2Jgone\u202e"}])
+    for words in (
+        ("datasets", "show", "odd"),
+        ("datasets", "diff", "odd@1", "odd@2"),
+        ("datasets", "remove", "odd", "\x1b]0;"),
+    ):
+        shown = CliRunner().invoke(main, [*words, "--store", str(path)], color=True)
+        assert "\\x1b" in shown.output
+        assert "\x1b" not in shown.output
+        assert "\u202e" not in shown.output

@@ -152,3 +152,14 @@ def test_what_is_no_label(store: Store) -> None:
         with pytest.raises(kind, match=message):
             store.label(**given)
     assert store.labels.latest() == []
+
+
+@pytest.mark.parametrize("value", [10**400, float("nan"), None, "1"])
+def test_a_label_is_a_number_that_a_float_can_hold(store: Store, value: Any) -> None:
+    with pytest.raises(OptionError, match="a label is a finite number"):
+        store.label(value, author="ann", score=1)
+
+
+def test_there_is_no_turn_before_the_first(store: Store) -> None:
+    with pytest.raises(OptionError, match="no turn -1"):
+        store.label(1, author="ann", run=1, name="s", turn=-1)

@@ -107,3 +107,12 @@ def test_a_pattern_that_backtracks_is_an_error_and_no_hang() -> None:
     assert score.status == "error"
     assert score.error is not None
     assert "backtracks" in score.error.message
+
+
+@pytest.mark.parametrize("pattern", ["[ab]{99}" * 6 + "[cd]", "|".join(["[ab]{99}[c]"] * 5)])
+def test_a_pattern_that_cannot_backtrack_is_watched_on_a_long_text(pattern: str) -> None:
+    """It takes hundreds of steps at each place of the text: half a minute for a megabyte."""
+    score = checks.matches(pattern).run_sync(answer("ab" * 500_000))
+    assert score.error is not None
+    assert score.error.error_class == "TimeoutError"
+    assert checks.matches(pattern).run_sync(answer("ab" * 60)).score == 0.0

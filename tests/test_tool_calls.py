@@ -449,9 +449,7 @@ def test_nothing_the_agent_writes_leaves_its_place() -> None:
 
 def test_markdown() -> None:
     diff = checks.tool_calls(["a", "b"]).run_sync(named("a")).analyze_step_result
-    assert diff.to_markdown() == (
-        "**1 of 2 expected calls matched: 1 missing**\n\n```diff\n= 1 call 1 a\n- 2 b()\n```"
-    )
+    assert diff.to_markdown() == ("**1 of 2 expected calls matched: 1 missing**\n\n```diff\n= 1 call 1 a\n- 2 b()\n```")
     assert ToolCallDiff([], 0, 0, 0).to_markdown() == "**no call was expected**"
 
 
@@ -658,3 +656,15 @@ def test_scorers_as_data() -> None:
     with_function = checks.tool_calls([{"name": "a", "args": {"x": 1}}], matchers={"x": lambda one, other: True})
     assert with_function.spec is None
     assert with_function.version != scorer.version
+
+
+def test_coerce_reads_a_long_text_in_one_pass() -> None:
+    """A text of digits that is no number after all: with two ways to split the digits it took minutes."""
+    score = score_with({"x": 1}, {"x": "1" * 200_000 + "x"}, matchers={"x": "coerce"})
+    assert score.score == 0.0
+
+
+@pytest.mark.parametrize("most", [10**400, float("nan"), float("inf"), True, "1"])
+def test_a_tolerance_is_a_number_that_a_float_can_hold(most: Any) -> None:
+    with pytest.raises(OptionError, match="abs_tol"):
+        checks.tool_calls([{"name": "f", "args": {"x": 1}}], matchers={"x": {"abs_tol": most}})

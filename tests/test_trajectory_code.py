@@ -257,3 +257,25 @@ def test_looser_orderings_never_score_lower(taken: list[str], expected: list[str
     assert relaxed is not None
     assert unordered is not None
     assert strict <= relaxed <= unordered
+
+
+@pytest.mark.parametrize("budget", [10**400, float("nan"), float("inf"), -1, True])
+def test_a_budget_is_a_number_that_a_float_can_hold(budget: Any) -> None:
+    with pytest.raises(OptionError, match="max_steps must be a number of at least 0"):
+        create_trajectory_scorer_code({"max_steps": budget})
+
+
+@pytest.mark.parametrize("duration", [float("nan"), float("inf")])
+def test_a_duration_that_is_no_number_is_an_error_and_no_score(duration: float) -> None:
+    run = Run(id="r", trajectory=Trajectory(steps=[tool("search")], total_duration_ms=duration))
+    score = create_trajectory_scorer_code({"max_total_duration_ms": 5}).run_sync(run)
+    assert score.status == "error"
+    assert score.error is not None
+    assert "no number to hold against a budget" in score.error.message
+
+
+def test_a_blacklist_hit_is_0_even_where_nothing_that_applies_has_weight() -> None:
+    weights = {"efficiency": 0, "tool_failures": 0, "blacklist": 0}
+    scorer = create_trajectory_scorer_code({"blacklisted_tools": ["delete"]}, weights=weights)
+    assert scorer.run_sync(Run(id="r", trajectory=Trajectory(steps=[tool("delete")]))).score == 0.0
+    assert scorer.run_sync(Run(id="r", trajectory=Trajectory(steps=[tool("read")]))).status == "not_scorable"

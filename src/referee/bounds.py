@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from referee.errors import OptionError
+from referee.jsonvalue import is_finite_number
 from referee.scores import TOLERANCE
 
 
@@ -64,6 +64,6 @@ def read_bounds(given: Any, what: str) -> Bounds:
 def _number(value: Any, what: str) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_finite_number(value):
         raise OptionError(f"{what}: a bound is a finite number, not {value!r}")
     return float(value)

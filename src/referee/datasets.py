@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -20,6 +21,9 @@ from referee.runs import Run
 FIELDS = Item.__struct_fields__
 #: The columns of a CSV file whose cells are plain text; those of the others are JSON.
 _TEXT_COLUMNS = ("id", "input", "ground_truth")
+#: A cell that starts like this is a formula to spreadsheet programs; the apostrophes are what protects it.
+_is_formula = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]").match
+_is_number = re.compile(r"[+-]?\d+(\.\d*)?", re.ASCII).fullmatch
 
 
 class Dataset(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +77,7 @@ def plain_item(item: Item) -> dict[str, Any]:
     found = {}
     for name in FIELDS:
         value = _plain(getattr(item, name), f"item {item.id}: {name}")
-        if value not in (None, [], ""):
+        if value is not None and value != [] and (name, value) != ("id", ""):
             found[name] = value
     return found
 
@@ -189,12 +193,13 @@ def to_csv(items: Sequence[Item]) -> str:
     """
     plain = [plain_item(item) for item in items]
     columns = [field for field in FIELDS if any(field in item for item in plain)]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for item in plain:
-        writer.writerow([_cell(item, column) for column in columns])
-    return text.getvalue()
+    return "".join(map(_csv_line, [columns, *([_cell(item, column) for column in columns] for item in plain)]))
+
+
+def _csv_line(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)  # with a shorter end of line it would not quote a carriage return
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _cell(item: Mapping[str, Any], column: str) -> str:
@@ -202,14 +207,39 @@ def _cell(item: Mapping[str, Any], column: str) -> str:
     if value is None:
         return ""
     if column == "tags":
-        if any(";" in tag or not tag.strip() for tag in value):
-            raise OptionError(f"item {item['id']}: a tag with ';' cannot stand in CSV: write JSON Lines")
-        return ";".join(value)
+        if any(";" in tag or tag != tag.strip() or not tag for tag in value):
+            raise OptionError(
+                f"item {item['id']}: a tag with ';' or with spaces around it cannot stand in CSV: write JSON Lines"
+            )
+        return as_cell(";".join(value))
     if column not in _TEXT_COLUMNS:
         return canonical(value).decode()
-    if not isinstance(value, str):
-        raise OptionError(f"item {item['id']}: {column} is no text and cannot stand in CSV: write JSON Lines")
-    return value
+    if not isinstance(value, str) or not value:
+        what = "an empty text" if value == "" else "no text"
+        raise OptionError(f"item {item['id']}: {column} is {what} and cannot stand in CSV: write JSON Lines")
+    return as_cell(value)
+
+
+def as_cell(text: str) -> str:
+    """A text as a cell of CSV: one that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    A number stays as it is. `of_cell` gives the text again.
+
+    Example:
+        >>> as_cell("=1+2"), as_cell("-5"), as_cell("'-x"), as_cell("it's")
+        ("'=1+2", '-5', "''-x", "it's")
+    """
+    return f"'{text}" if _is_formula(text) and not _is_number(text) else text
+
+
+def of_cell(cell: str) -> str:
+    """The text of a cell: without the apostrophe of `as_cell`.
+
+    Example:
+        >>> of_cell("'=1+2"), of_cell("'twas")
+        ('=1+2', "'twas")
+    """
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
 def read_plain_item(plain: Any, where: str) -> Item:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import math
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -45,6 +46,21 @@ def equal(left: Any, right: Any) -> bool:
     except NOT_JSON:
         pass
     return _same_kinds(left, right)
+
+
+def is_finite_number(value: Any) -> TypeGuard[float]:
+    """Whether a value is a number that a float can hold: no boolean, no NaN, not infinite, no whole number beyond them.
+
+    Example:
+        >>> is_finite_number(1), is_finite_number(True), is_finite_number(float("nan")), is_finite_number(10**400)
+        (True, False, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def plain_copy(value: Any, levels: int) -> Any:

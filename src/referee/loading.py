@@ -20,6 +20,7 @@ from referee.pipeline import Scorer, as_scorer
 from referee.scorers import short_name
 
 _CHECKS = "checks."
+_QUOTES = "'\""
 #: Checks whose options are scorers.
 _JOINING = ("checks.all_of", "checks.any_of", "checks.not_")
 
@@ -185,8 +186,33 @@ def _call(name: str, factory: Callable[..., Any], args: list[Any], kwargs: dict[
     try:
         inspect.signature(factory).bind(*args, **kwargs)
     except TypeError as error:
-        raise OptionError(f"{name}: {error}; its options are {inspect.signature(factory)}") from None
+        by_name = bool(args) and _takes_names_only(factory)
+        problem = "its options are given by name, like {option: value}" if by_name else str(error)
+        raise OptionError(f"{name}: {problem}; its options are {signature_text(factory)}") from None
     return as_scorer(factory(*args, **kwargs))
+
+
+def _takes_names_only(factory: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(factory).parameters.values()
+    return all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+
+
+def signature_text(factory: Callable[..., Any]) -> str:
+    """The options of a factory with their types and defaults, as people read them.
+
+    Example:
+        >>> signature_text(checks.matches)
+        '(pattern: str | re.Pattern[str] | Mapping[str, str], exact: bool = False, *, scope: Scope | None = None, id: str | None = None)'
+    """
+    parts = []
+    for parameter in inspect.signature(factory).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        text = f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
+        if parameter.annotation is not parameter.empty:
+            text += f": {inspect.formatannotation(parameter.annotation).strip(_QUOTES)}"
+        parts.append(text if parameter.default is parameter.empty else f"{text} = {parameter.default!r}")
+    return f"({', '.join(parts)})"
 
 
 def _arguments(options: Any) -> tuple[list[Any], dict[str, Any]]:

@@ -21,7 +21,7 @@ from referee.terminal import one_line
 COLUMNS = ("run_id", "scorer_id", "scorer_version", "status", "score", "reason", "error")
 PARQUET = ".parquet"
 #: A cell that starts with one of these is a formula to spreadsheet programs.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff0b", "\uff0d", "\uff1d", "\uff20")
 _LONGEST_CELL = (1 << 31) - 1
 
 
@@ -71,7 +71,11 @@ def open_output(path: Path) -> ScoreWriter:
             return ParquetWriter(path)
         return TextWriter(path, ENCODINGS[path.suffix])
     except OSError as error:
-        raise OptionError(f"{path}: can't be written: {error.strerror}") from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> OptionError:
+    return OptionError(f"{path}: can't be written: {error.strerror}")
 
 
 def require_output(path: Path) -> None:
@@ -97,6 +101,7 @@ class TextWriter:
     """Writes a file in one of the encodings."""
 
     def __init__(self, path: Path, encoding: Encoding) -> None:
+        self._path = path
         self._file = path.open("wb", buffering=1 << 20)
         self._encode = encoding.encode
         self._file.write(encoding.header)
@@ -105,11 +110,21 @@ class TextWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        try:
+            self._file.close()
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
 
     def write(self, run: Run, scores: Sequence[Score]) -> None:
-        """Write the scores of a run."""
-        self._file.write(self._encode(scores))
+        """Write the scores of a run.
+
+        Raises:
+            OptionError: The file can't be written any more: the disk is full.
+        """
+        try:
+            self._file.write(self._encode(scores))
+        except OSError as error:
+            raise _unwritable(self._path, error) from None
 
 
 class JsonLines:

@@ -1,13 +1,13 @@
 """Optimal pairing of two sequences under a match relation: in order, or in any order. Never greedy.
 
-Both functions know the sequences only by their lengths and by `match(left, right)`, which says whether the item at
+The functions know the sequences only by their lengths and by `match(left, right)`, which says whether the item at
 place `left` of the first fits the one at place `right` of the second. A row of the relation is one integer whose bit
-`right` is that answer, so that a whole row is worked on at once.
+`right` is that answer, so that a whole row is worked on at once; whoever has the rows already gives them instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 Match: TypeAlias = Callable[[int, int], bool]
@@ -31,15 +31,25 @@ def longest_common_subsequence(left: int, right: int, match: Match) -> list[tupl
         >>> longest_common_subsequence(3, 3, lambda i, j: "abc"[i] == "xac"[j])
         [(0, 1), (2, 2)]
     """
+    return common_subsequence(rows_of(left, right, match), right)
+
+
+def common_subsequence(rows: Sequence[int], right: int) -> list[tuple[int, int]]:
+    """`longest_common_subsequence` of a relation that is given by its rows.
+
+    Example:
+        >>> common_subsequence([0b010, 0b101], 3)
+        [(0, 1), (1, 2)]
+    """
     # Bit `j` of a state is 0 where the length grows from column `j` to `j + 1`.
     state = everything = (1 << right) - 1
     states = []
-    for row in _rows(left, right, match):
+    for row in rows:
         grown = state & row
         state = ((state + grown) | (state - grown)) & everything
         states.append(state)
     pairs = []
-    i, j = left, right
+    i, j = len(rows), right
     while i and j:
         if states[i - 1] >> (j - 1) & 1:
             j -= 1
@@ -68,43 +78,72 @@ def maximum_matching(left: int, right: int, match: Match) -> list[tuple[int, int
         >>> maximum_matching(2, 2, lambda i, j: (i, j) != (1, 1))
         [(0, 1), (1, 0)]
     """
-    rows = _rows(left, right, match)
-    owner: dict[int, int] = {}  # place in the second sequence -> its partner in the first
-    for start in range(left):
-        _augment(rows, owner, start, right)
-    return sorted((i, j) for j, i in owner.items())
+    return matching(rows_of(left, right, match), right)
 
 
-def _augment(rows: list[int], owner: dict[int, int], start: int, right: int) -> None:
-    """Find `start` a partner, moving the partners of others along a shortest path of swaps, if there is one."""
-    reached_from: dict[int, int] = {}
-    unseen = (1 << right) - 1
-    queue = [start]
-    for i in queue:
-        fresh = rows[i] & unseen
-        unseen ^= fresh
-        while fresh:
-            lowest = fresh & -fresh
-            fresh ^= lowest
-            j = lowest.bit_length() - 1
-            reached_from[j] = i
-            if j not in owner:
-                _swap(owner, reached_from, start, j)
+def matching(rows: Sequence[int], right: int) -> list[tuple[int, int]]:
+    """`maximum_matching` of a relation that is given by its rows.
+
+    Example:
+        >>> matching([0b11, 0b01], 2)
+        [(0, 1), (1, 0)]
+    """
+    found = _Matching(rows, right)
+    for start in range(len(rows)):
+        found.augment(start)
+    return sorted(found.partner.items())
+
+
+class _Matching:
+    """A matching that grows by one pair at a time."""
+
+    def __init__(self, rows: Sequence[int], right: int) -> None:
+        self._rows = rows
+        self._owner: dict[int, int] = {}  # place in the second sequence -> its partner in the first
+        self.partner: dict[int, int] = {}  # the other way round
+        #: Places of the second sequence without a partner, and those from which one without may still be reached.
+        self._free = self._useful = (1 << right) - 1
+
+    def augment(self, start: int) -> None:
+        """Find `start` a partner, moving the partners of others along a shortest path of swaps, if there is one."""
+        reached_from: dict[int, int] = {}
+        unseen = self._useful
+        queue = [start]
+        for i in queue:
+            fresh = self._rows[i] & unseen
+            if free := fresh & self._free:
+                j = (free & -free).bit_length() - 1
+                reached_from[j] = i
+                self._free ^= 1 << j
+                self._swap(reached_from, start, j)
                 return
-            queue.append(owner[j])
+            unseen ^= fresh
+            for j in _places(fresh):
+                reached_from[j] = i
+                queue.append(self._owner[j])
+        self._useful = unseen  # what leads nowhere now never will
+
+    def _swap(self, reached_from: dict[int, int], start: int, free: int) -> None:
+        j = free
+        while True:
+            i = self._owner[j] = reached_from[j]
+            before = self.partner.get(i)
+            self.partner[i] = j
+            if i == start or before is None:
+                return
+            j = before
 
 
-def _swap(owner: dict[int, int], reached_from: dict[int, int], start: int, free: int) -> None:
-    partner = {i: j for j, i in owner.items()}
-    j = free
-    while True:
-        i = owner[j] = reached_from[j]
-        if i == start:
-            return
-        j = partner[i]
+def _places(row: int) -> Iterator[int]:
+    """The places of a row whose bit is set, in rising order."""
+    while row:
+        lowest = row & -row
+        yield lowest.bit_length() - 1
+        row ^= lowest
 
 
-def _rows(left: int, right: int, match: Match) -> list[int]:
+def rows_of(left: int, right: int, match: Match) -> list[int]:
+    """The rows of a relation. Asks `match` once for each pair of places."""
     rows = []
     for i in range(left):
         row = 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from referee import figures
 from referee.checks.check import FAILED, PASSED, check, require_count
 from referee.errors import OptionError, ReadError
+from referee.jsonvalue import is_finite_number
 from referee.pipeline import Scorer, Verdict
 from referee.runs import Run
 from referee.scores import TOLERANCE
@@ -97,7 +97,7 @@ def _limit(
         value = figure(run)
         if value is None:
             return not_scorable(f"the run has no {noun}")
-        if not math.isfinite(value):
+        if not is_finite_number(value):
             raise ReadError(f"the run's {noun} is {value}")
         passed = value <= most + TOLERANCE
         return PASSED if passed else FAILED, f"{form.format(value)}, at most {limit} allowed"
@@ -106,5 +106,5 @@ def _limit(
 
 
 def _require_number(check_name: str, option: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not (math.isfinite(value) and value >= 0):
+    if not is_finite_number(value) or value < 0:
         raise OptionError(f"checks.{check_name}: {option} must be a number of at least 0, not {value!r}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from referee.checks.check import FAILED, PASSED, check, require_count, require_text
-from referee.display import shown
+from referee.display import cut, printable, shown
 from referee.errors import OptionError
 from referee.expectations.calls import ExpectedCall, read_expected_call
 from referee.expectations.comparison import Comparison, require_shallow
@@ -16,6 +16,7 @@ from referee.pipeline import Scorer, Verdict
 from referee.runs import Run
 
 _UNFINISHED = frozenset({"call", "partial"})
+_LONGEST_ERROR = 200
 
 
 def called_tool(
@@ -282,7 +283,7 @@ def no_tool_errors(*, id: str | None = None) -> Scorer[None, None]:
 def _trouble(call: ToolCall) -> str:
     name = call.name or "a tool without a name"
     if call.failed:
-        return f"{name} failed" + (f": {call.error}" if call.error else "")
+        return f"{name} failed" + (f": {cut(printable(str(call.error)), _LONGEST_ERROR)}" if call.error else "")
     return f"{name} has no result" if call.state == "call" else f"the arguments of {name} were never completed"
 
 

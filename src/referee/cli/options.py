@@ -12,6 +12,7 @@ import msgspec
 from referee.errors import ReadError
 from referee.formats import FORMATS, Counts, read_runs
 from referee.formats.sources import RunReader
+from referee.terminal import visible
 
 DEFAULT_LINE_BYTES = 32 * 1024 * 1024
 
@@ -142,6 +143,6 @@ class Outcome(Protocol):
 def echo_errors(sources: Outcome, most: int = 20) -> None:
     """Say on standard error what could not be read, one line each."""
     for error in sources.errors[:most]:
-        click.echo(f"referee: {error}", err=True)
+        click.echo(f"referee: {visible(str(error))}", err=True)
     if sources.error_count > most:
         click.echo(f"referee: and {sources.error_count - most:,} more that could not be read", err=True)

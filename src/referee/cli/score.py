@@ -46,8 +46,8 @@ class Bound(click.ParamType[tuple[str, float]]):
         try:
             bound = float(number)
         except ValueError:
-            bound = float("nan")
-        if not scorer_id or math.isnan(bound):
+            bound = math.nan
+        if not scorer_id or not math.isfinite(bound):
             self.fail(f"expected ID=NUMBER, like completeness-scorer=0.8, not {value!r}", param, ctx)
         return scorer_id, bound
 

@@ -12,6 +12,7 @@ from rich.text import Text as Styled
 
 from referee.cli import EXIT_USAGE
 from referee.cli.options import Reading, Sources, echo_errors, reading_options
+from referee.errors import OptionError
 from referee.messages import File, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from referee.runs import Run
 from referee.terminal import visible
@@ -37,12 +38,14 @@ def show(
       referee show runs.jsonl --index 3
       referee show runs.jsonl --id task-12-trial-0 --full
     """
+    if index is not None and run_id is not None:
+        raise OptionError("give --index or --id, not both")
     sources = Sources(reading)
     found = _find(sources, index or 0, run_id)
     if found is None:
         echo_errors(sources)
         wanted = f"no run has the id {run_id}" if run_id else f"there is no run at index {index or 0}"
-        click.echo(f"referee: {wanted}; {sources.run_count:,} runs were read", err=True)
+        click.echo(f"referee: {visible(wanted)}; {sources.run_count:,} runs were read", err=True)
         sys.exit(EXIT_USAGE)
     _print_run(Console(highlight=False, soft_wrap=True), found, None if full else 2000)
 

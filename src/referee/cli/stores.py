@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from referee.errors import OptionError
+from referee.terminal import visible
 
 if TYPE_CHECKING:
     from referee.storage import Store
@@ -53,6 +54,11 @@ def opened(url: str | None, *, create: bool = False) -> Iterator[Store]:
         yield store
 
 
+def say(text: str) -> None:
+    """Print a sentence that names what a store holds, which may be hostile to a terminal."""
+    click.echo(visible(text))
+
+
 def echo_json(value: Any) -> None:
     """Print a value as JSON, indented."""
     click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
@@ -82,4 +88,4 @@ def _cell(value: Any) -> str:
         return f"{value:.4g}"
     if hasattr(value, "isoformat"):
         return str(value.strftime("%Y-%m-%d %H:%M"))
-    return " ".join(str(value).split())
+    return " ".join(visible(str(value)).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +13,7 @@ from referee.expectations.calls import ExpectedCall
 from referee.expectations.comparison import Comparison, arguments_of, require_shallow
 from referee.jsonvalue import equal, key
 from referee.messages import ToolCall
-from referee.pairing import longest_common_subsequence, maximum_matching
+from referee.pairing import common_subsequence, matching
 
 #: `subsequence` in this order, with other calls between them; `exact` in this order, directly one after another; `any`.
 Order: TypeAlias = Literal["subsequence", "exact", "any"]
@@ -53,16 +54,19 @@ class Relation:
 
     Raises:
         ReadError: The arguments of a call are nested too deeply.
+
+    Attributes:
+        rows: For each slot an integer; its bit `call` says whether that call fits the slot.
     """
 
-    __slots__ = ("_rows", "calls", "comparison", "slots")
+    __slots__ = ("calls", "comparison", "rows", "slots")
 
     def __init__(self, slots: Sequence[Slot], calls: Sequence[ToolCall], comparison: Comparison) -> None:
         require_shallow(calls)
         self.slots = slots
         self.calls = calls
         self.comparison = comparison
-        self._rows = [0] * len(slots)
+        self.rows = [0] * len(slots)
         options = [(index, option) for index, slot in enumerate(slots) for option in slot.options]
         if comparison.plain and len(options) * len(calls) > _FEW_PAIRS:
             options = self._look_up(options)
@@ -80,7 +84,7 @@ class Relation:
                 others.append((index, option))
             else:
                 name = option.name if option.any_args else (option.name, key(option.args))
-                self._rows[index] |= found.get(name, 0)
+                self.rows[index] |= found.get(name, 0)
         return others
 
     def _compare(self, options: list[tuple[int, ExpectedCall]]) -> None:
@@ -90,28 +94,26 @@ class Relation:
         for place, call in enumerate(self.calls):
             for index, option in by_name.get(call.name, ()):
                 if self.comparison.fits(option, call):
-                    self._rows[index] |= 1 << place
-
-    def fits(self, slot: int, call: int) -> bool:
-        """Whether the call fits the slot."""
-        return bool(self._rows[slot] >> call & 1)
+                    self.rows[index] |= 1 << place
 
     def first_fit(self, slot: int, start: int = 0) -> int | None:
         """The first call from `start` that fits the slot."""
-        later = self._rows[slot] >> start
+        later = self.rows[slot] >> start
         return start + (later & -later).bit_length() - 1 if later else None
 
     def pairs(self, order: Order, extra: Extra) -> Pairs:
         """The pairing with the most pairs that the order allows."""
-        slots, calls = len(self.slots), len(self.calls)
+        calls = len(self.calls)
         if order == "any":
-            return maximum_matching(slots, calls, self.fits)
-        if order == "exact":
-            starts = range(calls - slots + 1) if extra == "allow" else range(calls == slots)
-            for start in starts:
-                if all(self.fits(place, start + place) for place in range(slots)):
-                    return [(place, start + place) for place in range(slots)]
-        return longest_common_subsequence(slots, calls, self.fits)
+            return matching(self.rows, calls)
+        if order == "exact" and (extra == "allow" or calls == len(self.slots)):
+            starts = (1 << calls) - 1
+            for place, row in enumerate(self.rows):
+                starts &= row >> place
+            if starts:
+                first = (starts & -starts).bit_length() - 1
+                return [(place, first + place) for place in range(len(self.slots))]
+        return common_subsequence(self.rows, calls)
 
 
 def counted_calls(calls: Sequence[ToolCall], retries: Retries) -> list[int]:
@@ -165,6 +167,7 @@ class Aligner:
     ) -> None:
         self._relation = relation
         self._matched = dict(pairs)
+        self._span = min(self._matched.values(), default=0), max(self._matched.values(), default=0)
         self._places = places
         self._left_out = left_out
         self._ordered = ordered
@@ -197,18 +200,22 @@ class Aligner:
         """Right calls in another place: only an order can leave them unpaired."""
         if not self._ordered:
             return {}
-        fits = self._relation.fits
-        pairs = maximum_matching(len(slots), len(calls), lambda left, right: fits(slots[left], calls[right]))
-        return {slots[left]: calls[right] for left, right in pairs}
+        relation = self._relation
+        unpaired = sum(1 << place for place in calls)
+        pairs = matching([relation.rows[slot] & unpaired for slot in slots], len(relation.calls))
+        return {slots[left]: call for left, call in pairs}
 
     def _nearest(self, slots: list[int], calls: list[int]) -> dict[int, tuple[int, list[ArgumentDiff]]]:
         """For each slot left a call of the same tool: those that differ least first, then those nearest in place."""
         relation = self._relation
         most = _MOST_COMPARED // max(1, len(slots))
+        by_name: dict[str, list[int]] = {}
+        for place in calls:
+            by_name.setdefault(relation.calls[place].name, []).append(place)
         found = []
         for index in slots:
             options = {option.name: option for option in relation.slots[index].options}
-            same_tool = [place for place in calls if relation.calls[place].name in options]
+            same_tool = sorted(place for name in options for place in _around(by_name.get(name, []), index, most))
             for place in sorted(same_tool, key=lambda place: abs(index - place))[:most]:
                 call = relation.calls[place]
                 arguments = list(relation.comparison.differences(options[call.name], call))
@@ -242,8 +249,8 @@ class Aligner:
     def _after(self, anchors: list[tuple[int, int]], place: int) -> tuple[int, int, int]:
         if not self._ordered:
             return len(self._relation.slots), 1, place
-        before = [index for matched, index in anchors if matched < place]
-        return (before[-1] if before else -1), 1, place
+        before = bisect_left(anchors, (place,))
+        return (anchors[before - 1][1] if before else -1), 1, place
 
     def _slot_line(
         self, index: int, slot: Slot, moved: dict[int, int], changed: dict[int, tuple[int, list[ArgumentDiff]]]
@@ -267,4 +274,10 @@ class Aligner:
             return False
         if not (self._contiguous and self._matched):
             return True
-        return not min(self._matched.values()) < place < max(self._matched.values())
+        return not self._span[0] < place < self._span[1]
+
+
+def _around(places: list[int], middle: int, most: int) -> list[int]:
+    """Of rising places those that can be among the `most` nearest to a place."""
+    start = bisect_left(places, middle)
+    return places[max(0, start - most) : start + most]

@@ -13,7 +13,7 @@ import msgspec
 
 from referee.errors import OptionError
 from referee.expectations.paths import EVERY, Path, Segment, parse_path
-from referee.jsonvalue import equal
+from referee.jsonvalue import equal, is_finite_number
 from referee.patterns import compile_pattern, finder
 from referee.scores import TOLERANCE
 
@@ -21,7 +21,7 @@ from referee.scores import TOLERANCE
 MatcherSpec: TypeAlias = str | Mapping[str, Any] | Callable[[Any, Any], Any]
 
 _WORDS = ("unordered_list", "coerce", "ignore_case")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII).fullmatch
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII).fullmatch
 _INTEGER = re.compile(r"[+-]?\d{1,4000}", re.ASCII).fullmatch
 
 
@@ -112,7 +112,7 @@ def _compile(path: str, spec: MatcherSpec) -> Matcher:
 
 
 def _within(path: str, most: Any) -> Matcher:
-    if isinstance(most, bool) or not isinstance(most, (int, float)) or not (math.isfinite(most) and most >= 0):
+    if not is_finite_number(most) or most < 0:
         raise OptionError(f"the abs_tol of {path!r} must be a number of at least 0, not {most!r}")
 
     def fits(expected: Any, actual: Any) -> bool:

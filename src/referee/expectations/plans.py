@@ -14,7 +14,7 @@ from referee.display import shown
 from referee.errors import OptionError
 from referee.expectations.alignment import Extra, Pairs, Relation, Slot
 from referee.expectations.calls import read_expected_call
-from referee.pairing import maximum_matching
+from referee.pairing import matching
 
 #: Groups that multiply (alternatives inside a group in any order) are refused beyond this.
 MAX_ALTERNATIVES = 1000
@@ -149,7 +149,8 @@ def _earliest(relation: Relation, slots: list[int], start: int) -> tuple[int, Pa
 
 def _filled(relation: Relation, slots: list[int], start: int, end: int) -> Pairs:
     """The most pairs of these slots and the calls of a window."""
-    found = maximum_matching(len(slots), end - start, lambda slot, call: relation.fits(slots[slot], start + call))
+    window = (1 << end - start) - 1
+    found = matching([relation.rows[slot] >> start & window for slot in slots], end - start)
     return [(slots[slot], start + call) for slot, call in found]
 
 

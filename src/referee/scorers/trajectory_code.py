@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 
 from referee.display import shown
 from referee.errors import OptionError
+from referee.jsonvalue import is_finite_number
 from referee.pipeline import Scorer, create_scorer
 from referee.runs import Run
 from referee.scores import rounded
@@ -134,7 +134,7 @@ def _weights(given: Mapping[str, float] | None) -> dict[str, float]:
     for name, weight in (given or {}).items():
         if name not in WEIGHTS:
             raise OptionError(f"weights has an unknown dimension {name!r}; the dimensions are {', '.join(WEIGHTS)}")
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not math.isfinite(weight):
+        if not is_finite_number(weight):
             raise OptionError(f"weights.{name} must be a number, not {shown(weight)}")
     weights = {name: max(0.0, weight) for name, weight in {**WEIGHTS, **(given or {})}.items()}
     if not sum(weights.values()):
@@ -189,12 +189,12 @@ def _judge_nested(
 
 
 def _score(judgement: TrajectoryJudgement, weights: Mapping[str, float]) -> float:
+    if judgement.forbidden:
+        return 0.0
     dimensions = judgement.dimensions
     total = sum(weights[name] for name in dimensions)
     if not total:
         raise not_scorable(f"the dimensions that apply ({', '.join(dimensions)}) have no weight")
-    if judgement.forbidden:
-        return 0.0
     own = sum(weights[name] * score for name, score in dimensions.items()) / total
     if not judgement.nested:
         return own

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from referee.jsonvalue import is_finite_number
+
 T = TypeVar("T")
 
 #: A longer name or id is shortened and given the digest of the whole: an index of PostgreSQL takes 2,700 bytes.
@@ -26,6 +28,8 @@ PREVIEW = 200
 DEEPEST = 100
 
 _REPLACEMENT = "\ufffd"
+#: Whole numbers of a database are smaller.
+_WHOLE_LIMIT = 1 << 63
 
 
 def _foreign(value: Any) -> Any:
@@ -77,6 +81,26 @@ def preview(text: str) -> str:
     """
     line = " ".join(clean(text[: PREVIEW * 4]).split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+def measure(value: float | None) -> float | None:
+    """A figure that a run states as a column holds it; `None` for one that is no finite number.
+
+    Example:
+        >>> measure(2.5), measure(float("nan")), measure(10**400)
+        (2.5, None, None)
+    """
+    return float(value) if is_finite_number(value) else None
+
+
+def whole_number(value: float | None) -> int | None:
+    """A count that a run states as a column holds it; `None` for one that is no whole number of 64 bits.
+
+    Example:
+        >>> whole_number(900), whole_number(10**30), whole_number(1.5)
+        (900, None, None)
+    """
+    return int(value) if is_finite_number(value) and value == int(value) and abs(value) < _WHOLE_LIMIT else None
 
 
 def encode(value: Any) -> str:

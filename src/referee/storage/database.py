@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from referee.display import quoted
 from referee.errors import MissingExtraError, OptionError, StoreError
 from referee.storage.schema import HEAD
 
@@ -87,6 +88,8 @@ class Database:
             yield
         except DBAPIError as error:
             raise StoreError(f"{self.shown}: {_one_line(error)}") from error
+        except OverflowError as error:
+            raise StoreError(f"{self.shown}: a number is too large for the database: {error}") from error
 
     def _create_engine(self) -> Engine:
         if not self.is_sqlite:
@@ -105,7 +108,7 @@ class Database:
                 found = schema_version(connection)
             if found == HEAD:
                 return
-            _refuse_newer(found, self.shown)
+            _refuse_unknown(found, self.shown)
             with self.write() as connection:
                 if not self.is_sqlite:
                     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
@@ -141,7 +144,7 @@ def parse_url(url: str | Path) -> URL:
         raise OptionError(f"a store is SQLite or PostgreSQL, not {backend}")
     if parsed.database in (None, "", ":memory:"):
         raise OptionError("a store in memory would be lost: give a file's path")
-    return parsed
+    return parsed.set(drivername="sqlite")
 
 
 def schema_version(connection: Connection) -> str | None:
@@ -152,7 +155,9 @@ def schema_version(connection: Connection) -> str | None:
     return found
 
 
-def _refuse_newer(found: str | None, shown: str) -> None:
+def _refuse_unknown(found: str | None, shown: str) -> None:
+    if found is not None and not (found.isdecimal() and len(found) == len(HEAD)):
+        raise StoreError(f"{shown}: this database belongs to something else (its schema is called {quoted(found)})")
     if found is not None and found > HEAD:
         raise StoreError(
             f"{shown}: written by a newer release (schema {found}); this one knows schema {HEAD}: upgrade referee"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, select
 
 from referee.agreement import Agreement, Weights
+from referee.display import shown
 from referee.errors import OptionError, StoreError
+from referee.jsonvalue import is_finite_number
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
@@ -80,8 +81,10 @@ class Labels:
         """
         if not author.strip():
             raise OptionError("a label needs an author")
-        if isinstance(value, str) or not math.isfinite(value):
-            raise OptionError(f"a label is a finite number, not {value!r}")
+        if not is_finite_number(value):
+            raise OptionError(f"a label is a finite number, not {shown(value)}")
+        if turn is not None and turn < 0:
+            raise OptionError(f"turns are counted from 0, so there is no turn {turn}")
         with self._database.write() as connection:
             target = _target(connection, score, run, name, turn)
             if target.range is not None and not target.range[0] <= value <= target.range[1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import tomllib
 from collections.abc import Callable
 from datetime import date, time
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from referee.datasets import of_cell
 from referee.errors import ReadError
 from referee.items import snake_case
 from referee.jsonvalue import decode
@@ -30,6 +32,10 @@ _JSON_COLUMNS = frozenset(
         "tool_mocks",
     }
 )
+
+
+#: The csv module refuses longer cells than its limit, which is far below what an input may be.
+_LONGEST_CELL = (1 << 31) - 1
 
 
 def read_document(path: Path) -> Any:
@@ -53,7 +59,7 @@ def read_document(path: Path) -> Any:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ReadError(error.strerror or "can't be read", source=str(path)) from None
     except UnicodeDecodeError:
@@ -99,8 +105,9 @@ def _json_lines(path: Path) -> list[Any]:
 
 
 def _csv(path: Path) -> list[Any]:
-    rows = csv.DictReader(_text(path).splitlines(keepends=True), strict=True)
+    rows = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     items = []
+    limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         for row in rows:
             if None in row:
@@ -109,15 +116,17 @@ def _csv(path: Path) -> list[Any]:
             items.append({column: _cell(column, cell, path, rows.line_num) for column, cell in cells.items()})
     except csv.Error as error:
         raise ReadError(str(error), source=str(path), line=rows.line_num) from None
+    finally:
+        csv.field_size_limit(limit)
     return items
 
 
 def _cell(column: str, cell: str, path: Path, line: int) -> Any:
     name = snake_case(column)
     if name == "tags":
-        return [tag.strip() for tag in cell.split(";") if tag.strip()]
+        return [tag.strip() for tag in of_cell(cell).split(";") if tag.strip()]
     if name not in _JSON_COLUMNS:
-        return cell
+        return of_cell(cell)
     try:
         return decode(cell)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -9,7 +9,9 @@ from statistics import fmean
 
 import msgspec
 
-from referee.jsonvalue import equal
+from referee.display import shown
+from referee.errors import ReadError
+from referee.jsonvalue import equal, is_finite_number
 from referee.scores import rounded
 from referee.steps import not_scorable
 from referee.trajectories.expectation import TrajectoryExpectation
@@ -134,6 +136,8 @@ def _use(name: str, budget: float, used: float | None) -> BudgetUse:
     if used is None:
         figure = {"tokens": "tokens", "ms": "a total duration"}[name]
         raise not_scorable(f"there is a budget of {budget:,.10g} {name}, and the run does not carry {figure}")
+    if not is_finite_number(used):
+        raise ReadError(f"the run used {shown(used)} {name}, which is no number to hold against a budget")
     if used <= budget:
         score = 1.0
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,7 +10,7 @@ import msgspec
 from referee.display import shown
 from referee.errors import OptionError
 from referee.items import snake_case
-from referee.jsonvalue import deeper_than
+from referee.jsonvalue import deeper_than, is_finite_number
 from referee.trajectory import Trajectory
 
 #: `strict` position by position; `relaxed` in order, with others between them; `unordered` in any order.
@@ -189,7 +188,7 @@ def require_flag(value: Any, where: str) -> bool:
 
 
 def _budget(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+    if not is_finite_number(value) or value < 0:
         raise OptionError(f"{where} must be a number of at least 0, not {shown(value)}")
     return value
 
