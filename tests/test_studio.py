@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from referee import Run, Score
 from referee.cli import main
 from referee.storage.filters import ScoreFilter
+from referee.storage.scored_runs import ScoredRun
 from referee.storage.store import Store
-from referee.studio.pages import PATHS
+from referee.studio.pages import PATHS, screen
 from referee.studio.query import address
 from referee.studio.rendering import environment
 from referee.studio.server import is_loopback
@@ -29,6 +33,10 @@ from studio_store import ITEMS, LONG, hostile, ordinary
 
 TOKEN = "a-token-of-many-characters"
 PAGES = PATHS
+#: Every parameter of every page.
+PARAMETERS = sorted(
+    {parameter.name for path in PATHS for parameter in screen(path).parameters} | {"format", "limit", "path"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -322,54 +330,37 @@ class TestMistakes:
         assert answer.status_code == 400
         assert "no order" in answer.json()["problem"]
 
-    @settings(max_examples=60)
+    @settings(max_examples=150, deadline=None)
     @given(
         path=st.sampled_from([*PAGES, "/raw"]),
         given=st.lists(
             st.tuples(
-                st.sampled_from(
-                    [
-                        "key",
-                        "first",
-                        "second",
-                        "scorer",
-                        "turn",
-                        "sort",
-                        "sort_turn",
-                        "descending",
-                        "outcome",
-                        "change",
-                        "item",
-                        "tag",
-                        "after",
-                        "before",
-                        "limit",
-                        "offset",
-                        "order",
-                        "score",
-                        "number",
-                        "path",
-                        "at_least",
-                        "below",
-                        "since",
-                        "until",
-                        "format",
-                        "first_score",
-                        "baseline",
-                    ]
-                ),
+                st.sampled_from(PARAMETERS),
                 st.sampled_from(
                     [
                         "nightly-1",
+                        "nightly-2",
                         "relevancy",
+                        "tone",
+                        "ferries",
+                        "ferries@2",
+                        "item-001",
                         "error",
+                        "live",
                         "1",
                         "-1",
+                        "0.5",
                         "1e999",
+                        "2026-11-01",
+                        "99999999999999999999",
+                        "9223372036854775808~1",
                         '["item-001",0]',
+                        '["item-001",99999999999999999999]',
                         "[[],{}]",
+                        "[null,null]",
                         "v0.5~1",
                         "t1~1",
+                        "t99999999999999999999~1",
                     ]
                 )
                 | st.text(max_size=20),
@@ -380,6 +371,57 @@ class TestMistakes:
     def test_no_address_breaks_a_page(self, client: TestClient, path: str, given: list[tuple[str, str]]) -> None:
         query = urlencode([(name, value.encode("utf-8", "replace")) for name, value in given])
         assert client.get(f"{path}?{query}").status_code in (200, 400, 404)
+
+
+def test_every_page_and_its_twins_can_be_asked_for(client: TestClient, store: Store) -> None:
+    """With no more than what they need."""
+    needed = {
+        "key": "nightly-2",
+        "number": "1",
+        "first": "nightly-1",
+        "second": "nightly-2",
+        "item": "item-003",
+        "scorer": "relevancy",
+        "name": "ferries",
+        "dataset": "ferries",
+    }
+    for path in PAGES:
+        given = {one.name: needed[one.name] for one in screen(path).parameters if one.is_needed}
+        link = address(path, {**given, "cut": "0.5"} if path == "/scorer" else given)
+        page = drawn(client, link)
+        assert [tag for tag, _ in page.elements].count("h1") == 1, link
+        data = client.get(address(path, {**given, "format": "json"})).json()
+        assert set(screen(path).answer) <= data.keys(), link
+        assert client.get(address(path, {**given, "format": "csv"})).headers["content-type"].startswith("text/csv"), (
+            link
+        )
+
+
+def test_pages_stay_whole_while_others_write(tmp_path: Path) -> None:
+    with Store(tmp_path / "scores.db") as store, Store(tmp_path / "scores.db") as writing:
+        stopped = threading.Event()
+
+        def write() -> None:
+            for place in range(10_000):
+                if stopped.is_set():
+                    return
+                name = f"run-{place}"
+                writing.save([ScoredRun(run=Run(id=name), scores=[Score(name, "tone", 0.5)])], experiment="live")
+                writing.label(1, author="ann", run=place + 1, name="tone")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        try:
+            client = client_of(store)
+            for _ in range(5):
+                for link in ("/", "/scores", "/runs", "/scorers", "/live", "/labels", "/scores?tag=a&order=lowest"):
+                    data = client.get(f"{link}{'&' if '?' in link else '?'}format=json")
+                    assert data.status_code == 200, data.text
+                found = client.get("/scores?format=json&limit=1000").json()
+                assert found["facets"]["outcomes"][0]["count"] == found["scores"]["total"]
+        finally:
+            stopped.set()
+            thread.join()
 
 
 class TestHostileContent:
@@ -418,9 +460,6 @@ class TestHostileContent:
         assert all(client.get(link).status_code == 200 for link in raw)
 
     def test_cells_of_csv_are_no_formulas(self, tmp_path: Path) -> None:
-        from referee import Run, Score
-        from referee.storage.scored_runs import ScoredRun
-
         with Store(tmp_path / "s.db") as store:
             store.save(
                 [ScoredRun(run=Run(id="r"), item="=1+1", scores=[Score("r", "s", -1.0, "+cmd", range=(-1.0, 1.0))])]
@@ -540,6 +579,30 @@ class TestCommand:
         assert answer.exit_code == 2
         assert "there is no store" in answer.stderr
         assert not (tmp_path / "none.db").exists()
+
+    def test_a_store_of_a_later_release_gets_one_clear_line(self, tmp_path: Path) -> None:
+        with Store(tmp_path / "s.db") as store, store.database.write() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        answer = CliRunner().invoke(main, ["studio", str(tmp_path / "s.db")])
+        assert answer.exit_code == 2
+        assert "written by a newer release" in answer.stderr
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (["--export", "{}/out"], "--experiment KEY or --compare"),
+            (["--experiment", "nightly-1"], "--experiment KEY or --compare"),
+            (["--export", "{}/out", "--experiment", "a", "--compare", "a", "b"], "--experiment KEY or --compare"),
+            (["--export", "{}", "--experiment", "nightly-1"], "is not empty"),
+            (["--export", "{}/out", "--experiment", "none"], "no experiment"),
+        ],
+    )
+    def test_mistakes_of_an_export(self, options: list[str], words: str, tmp_path: Path) -> None:
+        Store(tmp_path / "s.db").close()
+        given = [option.replace("{}", str(tmp_path)) for option in options]
+        answer = CliRunner().invoke(main, ["studio", str(tmp_path / "s.db"), *given])
+        assert answer.exit_code == 2
+        assert words in answer.stderr
 
     @pytest.mark.parametrize(
         ("host", "only_here"),
