@@ -104,7 +104,8 @@ class Budgeted:
 
     def __init__(self, transport: Transport, budget: Budget, price: Price | None) -> None:
         if budget.money is not None and price is None:
-            raise OptionError("a budget in money needs the model's price: give price=Price(input, output)")
+            hint = "give price=Price(input, output), or install a public list of prices: pip install 'referee[prices]'"
+            raise OptionError(f"a budget in money needs the model's price: {hint}")
         self._transport = transport
         self._budget = budget
         self._price = price
