@@ -15,7 +15,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError:
-    raise MissingExtraError("Parquet output", package="pyarrow", extra="parquet") from None
+    raise MissingExtraError("a table of scores", package="pyarrow", extra="parquet") from None
 
 #: The columns of a table of scores.
 SCHEMA = pa.schema([(name, pa.float64() if name == "score" else pa.string()) for name in COLUMNS])

@@ -26,7 +26,7 @@ from referee.bulk.records import Header, Record, record_of
 from referee.bulk.scoring import Part
 from referee.bulk.shards import Input, Plan, Shard, shard_bytes
 from referee.bulk.targets import StoreTarget, Target, file_target, written_size
-from referee.errors import OptionError
+from referee.errors import OptionError, StoreError
 from referee.pipeline import Scorer
 
 
@@ -177,6 +177,8 @@ class Work:
                 self._commit(shard, part)
             except OSError as error:
                 raise BrokenOffError(f"an output can't be written: {error.strerror or error}") from None
+            except StoreError as error:
+                raise BrokenOffError(str(error)) from None
             is_complete = is_complete and part.lost is None
             observe(self.accounts)
         self._is_complete = is_complete
