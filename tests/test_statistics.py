@@ -318,6 +318,15 @@ def test_whole_steps_on_another_scale_are_no_passes_and_failures() -> None:
     assert found.interval.high > 1
 
 
+def test_an_interval_ends_at_the_largest_difference_that_there_can_be() -> None:
+    pairs = [(0.9, 0.2), (0.5, 0.5)]
+    free, bounded = (paired_test(pairs, **options).interval for options in ({}, {"widest": 1.0}))
+    assert free is not None
+    assert bounded is not None
+    assert free.low < -1
+    assert (bounded.low, bounded.high) == (-1.0, 1.0)
+
+
 def test_a_paired_test_needs_a_pair() -> None:
     with pytest.raises(OptionError, match="at least one pair"):
         paired_test([])

@@ -178,7 +178,8 @@ def _score_comparison(
     paired: list[str],
     confidence: float,
 ) -> ScoreComparison:
-    found = paired_test([(first[item], second[item]) for item in paired], confidence)
+    low, high = measure.range
+    found = paired_test([(first[item], second[item]) for item in paired], confidence, widest=high - low)
     changes = [
         ItemChange(item, first[item], second[item]) for item in paired if abs(second[item] - first[item]) > TOLERANCE
     ]

@@ -193,7 +193,9 @@ class PairedTest(msgspec.Struct, frozen=True, kw_only=True):
     detectable: float | None
 
 
-def paired_test(pairs: Sequence[tuple[float, float]], confidence: float = 0.95) -> PairedTest:
+def paired_test(
+    pairs: Sequence[tuple[float, float]], confidence: float = 0.95, *, widest: float = math.inf
+) -> PairedTest:
     """Compare two results on the same items by the tests that suit the values.
 
     Scores that are all 0 or 1 are passes and failures. Differences below 1e-9 are none: sums of decimal fractions are
@@ -202,6 +204,7 @@ def paired_test(pairs: Sequence[tuple[float, float]], confidence: float = 0.95) 
     Args:
         pairs: The first and the second score of each item.
         confidence: Of the interval.
+        widest: The largest difference that there can be, the width of the scores' range. The interval ends there.
 
     Raises:
         OptionError: There is no pair, or the confidence is outside 0 to 1.
@@ -223,11 +226,15 @@ def paired_test(pairs: Sequence[tuple[float, float]], confidence: float = 0.95) 
         if rates
         else paired_permutation_test(differences)
     )
+    interval = difference_interval(differences, confidence, rates=rates)
+    if interval is not None:
+        ends = max(-widest, interval.low), min(widest, interval.high)
+        interval = Interval(*ends, interval.confidence, interval.method)
     return PairedTest(
         first=math.fsum(first for first, _ in pairs) / len(pairs),
         second=math.fsum(second for _, second in pairs) / len(pairs),
         difference=math.fsum(differences) / len(pairs),
-        interval=difference_interval(differences, confidence, rates=rates),
+        interval=interval,
         p_value=p_value,
         test="mcnemar" if rates else "permutation",
         detectable=detectable_difference(differences, confidence, rates=rates),

@@ -107,6 +107,7 @@ class _Side(NamedTuple):
     numbers: dict[str, int]
     versions: list[str]
     lower_is_better: bool
+    width: float
 
 
 def read_columns_of_both(connection: Connection, first: str, second: str) -> list[ScorerInBoth]:
@@ -165,7 +166,7 @@ def read_comparison(
             )
             for change, item in _listed(found, wanted, offset, limit)
         ],
-        **_tested([(first, second) for _, first, second in pairs], before.lower_is_better),
+        **_tested([(first, second) for _, first, second in pairs], before),
     )
 
 
@@ -192,6 +193,7 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
         numbers,
         sorted(row.version for row in described),
         bool(described[0].lower_is_better),
+        described[0].high - described[0].low,
     )
 
 
@@ -258,13 +260,13 @@ def _listed(
             return
 
 
-def _tested(pairs: Sequence[tuple[float, float]], lower_is_better: bool) -> dict[str, Any]:
+def _tested(pairs: Sequence[tuple[float, float]], side: _Side) -> dict[str, Any]:
     """The figures of the paired values, and whether their difference is more than noise."""
     if not pairs:
         nothing = dict.fromkeys(("first", "second", "difference", "interval", "p_value", "detectable"))
         return {**nothing, "pairs": 0, "test": "permutation", "outcome": "no difference shown"}
-    found = paired_test(pairs, CONFIDENCE)
-    is_gain = (found.difference > 0) != lower_is_better
+    found = paired_test(pairs, CONFIDENCE, widest=side.width)
+    is_gain = (found.difference > 0) != side.lower_is_better
     is_shown = found.p_value < round(1 - CONFIDENCE, 12) and found.difference != 0
     return {
         "pairs": len(pairs),
