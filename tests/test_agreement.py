@@ -160,3 +160,13 @@ def test_a_correlation_does_not_mind_the_scale(values: list[float], factor: floa
 
 def test_a_matrix_counts_pairs() -> None:
     assert confusion_matrix([], 2) == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e200, 1e-200, 1e308])
+def test_a_correlation_does_not_depend_on_the_unit(factor: float) -> None:
+    assert pearson([0.1 * factor, 0.2 * factor, 0.3 * factor], [1, 2, 4]) == pytest.approx(0.981981, abs=1e-6)
+
+
+def test_a_constant_side_has_no_correlation_whatever_its_mean_rounds_to() -> None:
+    assert pearson([0.1, 0.1, 0.1], [0, 1, 0]) is None
+    assert pearson([0, 1, 0], [0.1, 0.1, 0.1]) is None

@@ -40,7 +40,7 @@ def with_marks(page: Path) -> Any:
     return pytest.param(page, id=name_of(page), marks=[pytest.mark.system] if starts_commands else [])
 
 
-@pytest.mark.parametrize("page", map(with_marks, PAGES))
+@pytest.mark.parametrize("page", [with_marks(page) for page in PAGES])
 def test_the_snippets_of_a_page_run(page: Path, tmp_path: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They run one after the other in one folder, as a reader would type them."""
     environment = {**prepare(tmp_path), "REFEREE_BASE_URL": endpoint}

@@ -383,3 +383,46 @@ def test_duration_and_steps_of_a_recorded_trajectory() -> None:
 def test_wrong_options(make: Any, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: checks.includes("a", ignore_case="no"), "checks.includes: ignore_case must be true or false"),
+        (lambda: checks.equals("a", normalize=0), "checks.equals: normalize must be true or false"),
+        (lambda: checks.matches("a", exact="yes"), "checks.matches: exact must be true or false"),
+        (lambda: checks.matches({"pattern": "a", "flags": 5}), "flags of a pattern are letters"),
+        (lambda: checks.similarity("a", threshold="0.5"), "threshold must be in 0 to 1"),
+        (lambda: checks.includes("a", id={"x": 1}), "the id of a scorer is a text"),
+        (lambda: checks.tool_calls(["a"], forbid_args=None), "forbid_args must be a list of paths"),
+        (lambda: checks.tool_calls(["a"], forbid_args=[1]), "a path to an argument is a text"),
+        (lambda: checks.max_cost(10**400), "must be a number of at least 0"),
+        (lambda: scorers.create_content_similarity_scorer(ignore_case="no"), "ignore_case must be true or false"),
+        (
+            lambda: scorers.create_tool_call_accuracy_scorer_code("a", strict_mode="no"),
+            "strict_mode must be true or false",
+        ),
+        (lambda: scorers.create_tool_call_accuracy_scorer_code(5), "the name of a tool is a text"),
+        (lambda: scorers.create_trajectory_scorer_code(weights=[1]), "weights must be {dimension: number}"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused(make: Any, message: str) -> None:
+    """Taken as it is, a text like "no" would count as true, and the rest would end in a traceback."""
+    with pytest.raises(OptionError, match=message):
+        make()
+
+
+def test_a_plan_nested_beyond_the_stack_is_refused() -> None:
+    plan: Any = "a"
+    for _ in range(5000):
+        plan = {"optional": plan}
+    with pytest.raises(OptionError, match="nested too deeply"):
+        checks.tool_plan([plan])
+
+
+def test_the_reason_of_a_failed_call_is_short_and_on_one_line() -> None:
+    failed = ToolCall("search", {}, state="error", error="\x1b[31m" + "x" * 100_000)
+    reason = checks.no_tool_errors().run_sync(calling(failed)).reason
+    assert reason is not None
+    assert len(reason) < 300
+    assert "\x1b" not in reason

@@ -197,16 +197,23 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
         >>> round(pearson([0.1, 0.2, 0.3], [1, 2, 4]), 6)
         0.981981
     """
-    if len(first) < 2:
+    if len(first) < 2 or min(first) == max(first) or min(second) == max(second):
         return None
-    means = math.fsum(first) / len(first), math.fsum(second) / len(second)
-    left, right = [value - means[0] for value in first], [value - means[1] for value in second]
+    left, right = _deviations(first), _deviations(second)
     scale = math.sqrt(math.fsum(value * value for value in left)) * math.sqrt(
         math.fsum(value * value for value in right)
     )
     if not scale:
         return None
     return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(left, right)) / scale))
+
+
+def _deviations(values: Sequence[float]) -> list[float]:
+    """How far each value lies from their mean, in units of the largest, so that no square is too large or too small."""
+    unit = max(map(abs, values))
+    shares = [value / unit for value in values]
+    mean = math.fsum(shares) / len(shares)
+    return [share - mean for share in shares]
 
 
 def ranks(values: Sequence[float]) -> list[float]:

@@ -13,6 +13,8 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from referee.errors import OptionError
+
 #: Decodes JSON text or bytes into plain Python values.
 decode = msgspec.json.Decoder().decode
 
@@ -61,6 +63,17 @@ def is_finite_number(value: Any) -> TypeGuard[float]:
         return math.isfinite(value)
     except OverflowError:
         return False
+
+
+def require_flag(value: Any, where: str) -> bool:
+    """The value, if it is true or false.
+
+    Raises:
+        OptionError: It is not; a text like "no" would count as true.
+    """
+    if not isinstance(value, bool):
+        raise OptionError(f"{where} must be true or false, not {value!r}")
+    return value
 
 
 def plain_copy(value: Any, levels: int) -> Any:

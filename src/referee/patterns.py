@@ -36,8 +36,10 @@ def compile_pattern(pattern: str | re.Pattern[str] | Mapping[str, str]) -> regex
         True
     """
     if isinstance(pattern, Mapping):
-        source, flags = pattern.get("pattern"), 0
-        for letter in pattern.get("flags", ""):
+        source, flags, letters = pattern.get("pattern"), 0, pattern.get("flags", "")
+        if not isinstance(letters, str):
+            raise OptionError(f"the flags of a pattern are letters, like 'im', not {letters!r}")
+        for letter in letters:
             flags |= FLAGS.get(letter, 0)
     elif isinstance(pattern, re.Pattern):
         source, flags = pattern.pattern, pattern.flags & _PORTABLE_FLAGS

@@ -95,8 +95,8 @@ class Scorer(Generic[P, A]):
         repeats: int = 1,
         fast: Callable[[Run], Verdict] | None = None,
     ) -> None:
-        if not id:
-            raise OptionError("a scorer needs an id")
+        if not isinstance(id, str) or not id:
+            raise OptionError("a scorer needs an id" if not id else f"the id of a scorer is a text, not {id!r}")
         low, high = range
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise OptionError(f"scorer {id}: range must be two finite numbers, the lower one first, not {range}")

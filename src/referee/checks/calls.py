@@ -74,8 +74,8 @@ def tool_calls(
     _require_word("extra", extra, Extra)
     _require_word("args", args, ArgsMode)
     _require_word("retries", retries, Retries)
-    if isinstance(forbid_args, str):
-        raise OptionError("checks.tool_calls: forbid_args must be a list of paths, not a text")
+    if isinstance(forbid_args, str) or not isinstance(forbid_args, Sequence):
+        raise OptionError(f"checks.tool_calls: forbid_args must be a list of paths, not {forbid_args!r}")
     given = None if expected is None else read_expected_calls(expected, "checks.tool_calls: expected")
     slots = None if given is None else [Slot((call,)) for call in given]
     comparison = Comparison(args, compile_matchers(matchers), [parse_path(path) for path in forbid_args])
@@ -144,6 +144,8 @@ def tool_plan(
         plan = read_plan(steps)
     except OptionError as error:
         raise OptionError(f"checks.tool_plan: {error}") from None
+    except RecursionError:
+        raise OptionError("checks.tool_plan: its groups are nested too deeply") from None
 
     def judge_run(run: Run) -> Finding:
         return _finding(_diff_of_plan(run, plan, extra), binary=True)

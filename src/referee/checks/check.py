@@ -6,8 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from referee.errors import OptionError
+from referee.jsonvalue import require_flag
 from referee.pipeline import Scorer, Verdict
 from referee.runs import Run
+
+#: Options that are true or false. Any other value would count as one of the two without a word.
+_FLAGS = ("ignore_case", "normalize", "exact")
 
 PASSED = 1.0
 FAILED = 0.0
@@ -31,7 +35,13 @@ def check(
         defaults: The defaults of the options.
         id: Another id than the reference's.
         description: What it asserts, in one line.
+
+    Raises:
+        OptionError: An option that is true or false is neither.
     """
+    for option in _FLAGS:
+        if option in options:
+            require_flag(options[option], f"checks.{name}: {option}")
     given = {
         key: value for key, value in options.items() if key not in (defaults or {}) or (defaults or {})[key] != value
     }

@@ -9,6 +9,7 @@ from typing import Any
 from referee.checks.check import FAILED, PASSED, check, require_text
 from referee.display import quoted
 from referee.errors import OptionError
+from referee.jsonvalue import is_finite_number
 from referee.patterns import FLAGS, compile_pattern, finder
 from referee.pipeline import Scorer, Verdict
 from referee.runs import Run, Scope
@@ -242,7 +243,7 @@ def similarity(
         1.0
     """
     require_scope("similarity", scope)
-    if threshold is not None and not 0 <= threshold <= 1:
+    if threshold is not None and not (is_finite_number(threshold) and 0 <= threshold <= 1):
         raise OptionError(f"checks.similarity: threshold must be in 0 to 1, not {threshold!r}")
     wanted = without_spaces(
         prepared(require_text("similarity", "expected", expected), normalize=normalize, ignore_case=ignore_case)

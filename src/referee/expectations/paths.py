@@ -47,6 +47,8 @@ def parse_path(text: str) -> Path:
         >>> parse_path('items[0]["odd.name"].price')
         ('items', 0, 'odd.name', 'price')
     """
+    if not isinstance(text, str):
+        raise OptionError(f"a path to an argument is a text, not {text!r}")
     segments: list[Segment] = []
     place = 0
     while place < len(text):

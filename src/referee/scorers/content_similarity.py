@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from referee.jsonvalue import require_flag
 from referee.pipeline import Scorer, create_scorer
 from referee.runs import Run
 from referee.steps import Results
@@ -42,4 +43,6 @@ def create_content_similarity_scorer(
     scorer: Scorer[None, None] = create_scorer(id=id, description="The answer's characters are those of the input.")
     built = scorer.generate_score(generate_score).generate_reason(generate_reason)
     options = {"ignore_case": ignore_case, "ignore_whitespace": ignore_whitespace}
+    for option, value in options.items():
+        require_flag(value, f"content_similarity: {option}")
     return built.as_kind("content_similarity", options)

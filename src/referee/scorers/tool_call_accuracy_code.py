@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from referee.errors import OptionError
+from referee.jsonvalue import require_flag
 from referee.messages import Message, ToolCall
 from referee.pipeline import Finding, Scorer
 from referee.runs import Run
@@ -57,7 +58,7 @@ def create_tool_call_accuracy_scorer_code(
         id: Another id than the reference's.
 
     Raises:
-        OptionError: Neither a tool nor a non-empty order is given.
+        OptionError: Neither a tool nor a non-empty order is given, or an option is of another kind.
 
     Example:
         >>> from referee.testing import create_agent_test_run, create_test_message, create_tool_invocation
@@ -67,10 +68,13 @@ def create_tool_call_accuracy_scorer_code(
         1.0
     """
     if isinstance(expected_tool_order, str):
-        raise OptionError("expected_tool_order must be a list of tool names, not a string")
+        raise OptionError("tool_call_accuracy_code: expected_tool_order must be a list of tool names, not a string")
     order = list(expected_tool_order) if expected_tool_order is not None else None
+    if not all(isinstance(name, str) for name in [expected_tool or "", *(order or ())]):
+        raise OptionError("tool_call_accuracy_code: the name of a tool is a text")
     if not expected_tool and not order:
-        raise OptionError("give expected_tool or a non-empty expected_tool_order")
+        raise OptionError("tool_call_accuracy_code: give expected_tool or a non-empty expected_tool_order")
+    require_flag(strict_mode, "tool_call_accuracy_code: strict_mode")
 
     wanted = f"the order {', '.join(order)}" if order else f"{expected_tool}"
     expectation = f"expected {wanted}{' and nothing else' if strict_mode else ''}; called "

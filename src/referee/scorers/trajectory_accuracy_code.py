@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from referee.jsonvalue import require_flag
 from referee.pipeline import Scorer, create_scorer
 from referee.runs import Run
 from referee.steps import NotScorable, Results, not_scorable
@@ -13,7 +14,6 @@ from referee.trajectories.expectation import (
     Ordering,
     plain_expectation,
     read_expectation,
-    require_flag,
     require_ordering,
 )
 

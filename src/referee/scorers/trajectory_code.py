@@ -131,6 +131,8 @@ def create_trajectory_scorer_code(
 
 
 def _weights(given: Mapping[str, float] | None) -> dict[str, float]:
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError(f"weights must be {{dimension: number}}, not {shown(given)}")
     for name, weight in (given or {}).items():
         if name not in WEIGHTS:
             raise OptionError(f"weights has an unknown dimension {name!r}; the dimensions are {', '.join(WEIGHTS)}")

@@ -10,7 +10,7 @@ import msgspec
 from referee.display import shown
 from referee.errors import OptionError
 from referee.items import snake_case
-from referee.jsonvalue import deeper_than, is_finite_number
+from referee.jsonvalue import deeper_than, is_finite_number, require_flag
 from referee.trajectory import Trajectory
 
 #: `strict` position by position; `relaxed` in order, with others between them; `unordered` in any order.
@@ -174,17 +174,6 @@ def require_ordering(value: Any, where: str) -> Ordering:
         raise OptionError(f"{where} must be one of {', '.join(get_args(Ordering))}, not {shown(value)}")
     ordering: Ordering = value
     return ordering
-
-
-def require_flag(value: Any, where: str) -> bool:
-    """The value, if it is true or false.
-
-    Raises:
-        OptionError: It is not.
-    """
-    if not isinstance(value, bool):
-        raise OptionError(f"{where} must be true or false, not {shown(value)}")
-    return value
 
 
 def _budget(value: Any, where: str) -> float:
