@@ -352,6 +352,14 @@ def test_a_run_with_wrong_values_is_an_error_of_its_item(run: Run, words: str) -
     assert "AnswerError" in str(report)
 
 
+def test_the_scorer_object_is_a_key_in_every_way() -> None:
+    report = evaluate(gates=[SUNNY], scorers=[SUNNY])
+    assert report.scores[SUNNY] == report.scores.get(SUNNY) == report.scores.get("check-includes#2") == 0.5
+    assert SUNNY in report.scores
+    assert report.scores.get("check-includes") is None
+    assert report.scores.get(scored(1), 7) == 7
+
+
 def test_an_unscorable_item_is_in_no_figure() -> None:
     report = evaluate(scorers=[{"scorer": checks.tool_calls(), "threshold": 1}], gates=[checks.tool_calls()])
     assert report.verdict is None

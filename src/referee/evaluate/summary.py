@@ -35,6 +35,13 @@ class ByScorer(dict[str, V], Generic[V]):
             raise KeyError(f"{key!r} is none of the evaluation's; there are {', '.join(self)}")
         return super().__getitem__(name)
 
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of an id or a scorer object, else the default."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
     def __contains__(self, key: object) -> bool:
         return (key if isinstance(key, str) else self._id_of(key)) in self.keys()
 
