@@ -242,6 +242,24 @@ def test_a_program_keeps_its_variables_out_of_errors_and_needs_its_folder(tmp_pa
         ask(CommandTarget("true", cwd=str(tmp_path / "nowhere")), "one")
 
 
+def test_a_program_may_write_messages_as_its_output(tmp_path: Path) -> None:
+    source = """
+call = {"id": "1", "type": "function", "function": {"name": "forecast", "arguments": "{}"}}
+said = [
+    {"role": "assistant", "content": None, "tool_calls": [call]},
+    {"role": "tool", "tool_call_id": "1", "content": "clear"},
+    {"role": "assistant", "content": "heard " + asked["input"]},
+]
+print(json.dumps({"output": said, "cost": 0.25}))
+"""
+    result = ask(CommandTarget(program(tmp_path, source)), "one", "two")
+    assert result.error is None
+    run = result.run
+    assert run is not None
+    assert (run.input_text, run.output_text, run.cost) == ("one\ntwo", "heard one\nheard two", 0.5)
+    assert [(call.name, call.result) for call in run.tool_calls] == [("forecast", "clear")] * 2
+
+
 def test_an_endpoint_that_is_not_there(endpoint: Endpoint) -> None:
     endpoint.server_close()
     error = ask(HttpTarget(endpoint.url, "m"), "one").error
@@ -321,9 +339,9 @@ def test_a_command_that_is_not_there_or_no_command() -> None:
     error = ask(CommandTarget("no-such-program --x"), "one").error
     assert error is not None
     assert "no-such-program can't be started: No such file" in error.message
-    for wrong in ("", "echo 'open"):
+    for wrong in ("", "echo 'open", 5):
         with pytest.raises(OptionError):
-            CommandTarget(wrong)
+            CommandTarget(wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="must be JSON"):
         ask(CommandTarget("true"), "one", target_options={"x": object()})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -82,7 +82,17 @@ def answer_run(answer: Any, call: Call) -> Run:
         return _asked(Run(output=_rest(list(answer), call)), call)
     if isinstance(answer, (bool, int, float)):
         raise AnswerError(f"the target gave {answer!r} ({type(answer).__name__}); it gives text, messages or a Run")
-    return _asked(_new(to_run(answer), call), call)
+    return _asked(_new(_read(answer), call), call)
+
+
+def _read(answer: Any) -> Run:
+    """The run of plain data. In an object's `output` may stand messages of any format, beside what else a run says."""
+    output = answer.get("output") if isinstance(answer, Mapping) else None
+    if not isinstance(output, list) or not _looks_like_messages(output) or any("parts" in entry for entry in output):
+        return to_run(answer)
+    said, about = to_run(output), to_run({**answer, "output": ""})
+    spoken = [*said.history, *said.input, *said.output]
+    return msgspec.structs.replace(about, system=[*about.system, *said.system], output=spoken)
 
 
 def _check(run: Run) -> None:

@@ -48,6 +48,8 @@ class CommandTarget:
     def __init__(
         self, command: str | Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
     ) -> None:
+        if not isinstance(command, (str, Sequence)):
+            raise OptionError(f"a command is one line or a list of words, not {command!r}")
         try:
             self.command = shlex.split(command) if isinstance(command, str) else list(map(str, command))
         except ValueError as error:
