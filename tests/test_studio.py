@@ -7,6 +7,7 @@ import io
 import re
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -28,7 +29,7 @@ from referee.studio.query import address
 from referee.studio.rendering import environment
 from referee.studio.server import is_loopback
 from referee.studio.word_diff import word_diff
-from studio_pages import Drawn, client_of, drawn
+from studio_pages import Drawn, client_of, drawn, screens
 from studio_store import ITEMS, LONG, hostile, ordinary
 
 TOKEN = "a-token-of-many-characters"
@@ -315,6 +316,16 @@ class TestMistakes:
             ("/score", 400, "give number="),
             ("/raw?score=1&path=run.__class__", 400, "nothing at this path"),
             ("/raw?score=1&path=../../etc/passwd", 400, "nothing at this path"),
+            ("/live?until=yesterday", 400, "expected a day"),
+            ("/live?days=0", 400, "whole number from 1"),
+            ("/scorer?scorer=tone&kind=bad", 400, "no kind"),
+            ("/scorer?scorer=none", 404, "no scorer"),
+            ("/dataset?name=ferries@99", 404, "the versions 1 to 3"),
+            ("/item?dataset=ferries&item=none", 404, "never had"),
+            ("/run?number=999999", 404, "no run"),
+            ("/job?number=99", 404, "no job"),
+            ("/runs?after=x", 400, "no position"),
+            ("/runs?number=99999999999999999999", 400, "not so large"),
             ("/nothing", 404, "no such page"),
             ("/static/../app.py", 404, "no such page"),
             ("/static/%2e%2e/app.py", 404, "no such page"),
@@ -352,6 +363,8 @@ class TestMistakes:
                         "0.5",
                         "1e999",
                         "2026-11-01",
+                        "0001-01-01",
+                        "9999-12-31",
                         "99999999999999999999",
                         "9223372036854775808~1",
                         '["item-001",0]',
@@ -427,7 +440,9 @@ def test_pages_stay_whole_while_others_write(tmp_path: Path) -> None:
 class TestHostileContent:
     def test_it_is_shown_and_harmless_on_every_page(self, hostile_store: Store) -> None:
         shown = 0
-        for link, answer in crawl(client_of(hostile_store), 50):
+        client = client_of(hostile_store)
+        every = ((link, client.get(link)) for link in screens(hostile_store).values())
+        for link, answer in chain(every, crawl(client, 25)):
             assert answer.status_code == 200, (link, answer.text[:500])
             if not answer.headers["content-type"].startswith("text/html"):
                 continue
@@ -443,7 +458,7 @@ class TestHostileContent:
                 assert target == "" or (target.startswith("/") and not target.startswith("//")), (link, target)
             assert "49" not in re.findall(r"& (\d+)", page.text)  # templates in content are not run
             shown += "<script>alert(1)</script>" in page.text
-        assert shown > 15
+        assert shown > 40
 
     def test_long_texts_are_shown_as_head_size_and_link(self, hostile_store: Store) -> None:
         client = client_of(hostile_store)

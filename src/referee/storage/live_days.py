@@ -90,7 +90,7 @@ class LiveTraffic:
             last = _last_day(connection) if until is None else until.toordinal() - _EPOCH
             if last is None:
                 return LiveDays(first=None, last=None, scorers=[], dropped=[])
-            first = last - days + 1
+            first = max(last - days + 1, date.min.toordinal() - _EPOCH)
             drops = select(live_drops).where(live_drops.c.day >= first, live_drops.c.day <= last)
             return LiveDays(
                 first=_date(first),

@@ -42,8 +42,8 @@ def _spec(word: str) -> Any:
     if scorer.spec is None:
         raise OptionError(f"{name}: this scorer can't be written down, so a job can't use it")
     spec = msgspec.to_builtins(scorer.spec)
-    if "judge" in scorer.options:
-        raise OptionError(f"{name}: the judge is given once for the whole job, as its model")
+    if any(scorer.options.get(option) is not None for option in ("judge", "model")):
+        raise OptionError(f"{name}: a model is given once for the whole job, so that its cost is bounded")
     load_scorer(spec)
     return spec
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,8 @@ from referee.jsonvalue import decode
 from referee.studio.query import Query, address
 from referee.studio.screen import LONG_TEXT, WHOLE, Action, Desk, Done, Parameter
 
+#: An item is not nested deeper.
+MOST_LEVELS = 100
 _NOTE = Parameter("note", "Why, for people.")
 _DATASET = Parameter("name", "The data set's name.", is_needed=True)
 
@@ -70,7 +73,17 @@ def _item(text: str) -> Item:
         raise OptionError(f"item: this is no JSON: {error}") from None
     if not isinstance(data, Mapping):
         raise OptionError("item: expected a JSON object with the fields of an item, such as id and input")
+    _check_depth(data, MOST_LEVELS)
     return read_item(data)
+
+
+def _check_depth(value: Any, left: int) -> None:
+    """Refuse data that is nested so deep that some reader of it would fail."""
+    if left < 0:
+        raise OptionError(f"item: it is nested deeper than {MOST_LEVELS} levels")
+    if isinstance(value, (Mapping, list)):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            _check_depth(one, left - 1)
 
 
 def _dataset(name: str, version: int) -> Done:

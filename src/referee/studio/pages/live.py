@@ -59,7 +59,9 @@ def live_page(store: Store, query: Query) -> Page:
             "views": views[:MOST_SCORERS],
             "total": len(views),
             "per_day": _per_day(found),
-            "earlier": query.set(until=found.first - timedelta(days=1)) if found.first else None,
+            "earlier": query.set(until=found.first - timedelta(days=1))
+            if found.first and found.first > date.min
+            else None,
             "days": days,
         },
     )
