@@ -9,6 +9,7 @@ import pytest
 
 from referee import OptionError, Run, checks, load_scorer, scorers
 from referee.loading import load_scorers_file, parse_scorer, scorer_names, short_name
+from referee.testing import create_agent_test_run
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,9 @@ def test_wrong_options_are_told_without_quotes_around_types() -> None:
         load_scorer("checks.includes")
     with pytest.raises(OptionError, match="its options are given by name"):
         load_scorer({"checks.max_length": 10})
+
+
+def test_joined_checks_take_a_list_on_the_command_line() -> None:
+    joined = parse_scorer('checks.all_of=["checks.no_tool_errors", {"checks.includes": {"expected": "sunny"}}]')
+    assert joined.id == "check-all-of"
+    assert joined.run_sync(create_agent_test_run(output="It is sunny.")).score == 1.0

@@ -286,3 +286,18 @@ def test_hostile_names_do_not_steer_a_terminal(tmp_path: Path) -> None:
         assert "\\x1b" in shown.output
         assert "\x1b" not in shown.output
         assert "\u202e" not in shown.output
+
+
+def test_a_list_of_items_shows_what_was_asked(tmp_path: Path) -> None:
+    path = tmp_path / "scores.db"
+    talk = [
+        {"role": "system", "parts": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "parts": [{"type": "text", "text": "Weather in Ghent?"}]},
+    ]
+    with Store(path) as store:
+        store.datasets.create("d")
+        store.datasets.put("d", [{"id": "a", "input": talk}, {"id": "b", "inputs": ["Hello", "Goodbye"]}])
+    shown = said("datasets", "show", "d", store=path)
+    assert "Weather in Ghent?" in shown
+    assert "Hello / Goodbye" in shown
+    assert "role" not in shown

@@ -155,6 +155,8 @@ def _joined(name: str, options: Any) -> Scorer[Any, Any]:
     listed = named["scorers"] if "scorers" in named else [named["scorer"]]
     if not isinstance(listed, (list, tuple)):
         listed = [listed]
+    elif len(listed) == 1 and isinstance(listed[0], list):  # NAME=[...] on the command line: the first option is a list
+        [listed] = listed
     ids = {"id": named["id"]} if named.get("id") else {}
     return _call(name, factory_of(name), list(map(load_scorer, listed)), ids)
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from referee.cli.stores import echo_json, echo_table, opened, say, store_options
-from referee.errors import OptionError
+from referee.errors import OptionError, ReadError
 
 
 @click.group()
@@ -74,8 +74,22 @@ def show(name: str, limit: int, after: int, store: str | None, as_json: bool) ->
 def _shown(value: Any, most: int = 60) -> str | None:
     if value is None:
         return None
-    line = " ".join(str(value[0] if isinstance(value, list) and len(value) == 1 else value).split())
+    if isinstance(value, list):
+        value = " / ".join(_asked(turn) for turn in value)
+    line = " ".join(str(value).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _asked(turn: Any) -> str:
+    """What one input asks: a text as it is, of messages what the users say."""
+    if not isinstance(turn, list):
+        return str(turn)
+    from referee import to_run
+
+    try:
+        return to_run(turn).input_text
+    except ReadError:
+        return str(turn)
 
 
 @datasets.command("import")
