@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -13,5 +12,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         >>> did_you_mean("wether", ["weather", "ferries"])
         "; did you mean 'weather'?"
     """
+    from difflib import get_close_matches  # only a mistake needs it
+
     found = get_close_matches(name, list(known), n=1)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -54,6 +54,7 @@ def serve(store: Store, *, host: str = "127.0.0.1", port: int = 8484, read_only:
         h11_max_incomplete_event_size=65_536,
     )
     gc.freeze()  # what is loaded by now stays: the collector need not look at it again with every page
+    gc.enable()
     try:
         with listener:
             uvicorn.Server(settings).run(sockets=[listener])
