@@ -101,10 +101,9 @@ class ScorerComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Side(NamedTuple):
-    """The scores of one column: by item the value, or `None`, and the number of the first score."""
+    """The scores of one column: by item the value, or `None`."""
 
     values: dict[str, float | None]
-    numbers: dict[str, int]
     versions: list[str]
     lower_is_better: bool
     width: float
@@ -147,6 +146,10 @@ def read_comparison(
     pairs = _pairs(before.values, after.values)
     found = _changes(before, after, pairs, absent)
     wanted = [change for change in CHANGES if not changes or change in changes]
+    listed = list(_listed(found, wanted, offset, limit))
+    first_numbers, second_numbers = (
+        _numbers(connection, number, column, [item for _, item in listed]) for number in numbers
+    )
     return ScorerComparison(
         scorer=column.scorer,
         turn=column.turn,
@@ -161,10 +164,10 @@ def read_comparison(
                 change=change,
                 first=before.values.get(item),
                 second=after.values.get(item),
-                first_score=before.numbers.get(item),
-                second_score=after.numbers.get(item),
+                first_score=first_numbers.get(item),
+                second_score=second_numbers.get(item),
             )
-            for change, item in _listed(found, wanted, offset, limit)
+            for change, item in listed
         ],
         **_tested([(first, second) for _, first, second in pairs], before),
     )
@@ -175,36 +178,49 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     # Both queries are answered from indexes alone; a join would look up each run in its table.
     of_runs = select(runs.c.id, runs.c.item).where(runs.c.experiment == experiment)
     items: dict[int, str] = {run: item for run, item in connection.execute(of_runs).all()}  # noqa: C416 - typed rows
-    query = select(scores.c.run, scores.c.value, scores.c.id).where(
+    query = select(scores.c.run, scores.c.value).where(
         scores.c.experiment == experiment,
         scores.c.scorer.in_(versions),
         scores.c.turn == stored_turn(column.turn),
     )
     rows = connection.execute(query).all()
-    found = [(items[run], value, number) for run, value, number in rows if run in items]
-    numbers = {item: number for item, _, number in found}
-    if len(numbers) == len(found):
-        values = {item: value for item, value, _ in found}
-    else:
-        values = _means(found)
+    values: dict[str, float | None] = {items[run]: value for run, value in rows if run in items}
+    if len(values) != len(rows):
+        values = _means((items[run], value) for run, value in rows if run in items)
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
-        numbers,
         sorted(row.version for row in described),
         bool(described[0].lower_is_better),
         described[0].high - described[0].low,
     )
 
 
-def _means(found: Iterable[Any]) -> dict[str, float | None]:
+def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
     """By item the mean of its repeats that have a number."""
     listed: dict[str, list[float]] = {}
-    for item, value, _ in found:
+    for item, value in found:
         of_item = listed.setdefault(item, [])
         if value is not None:
             of_item.append(value)
     return {item: sum(values) / len(values) if values else None for item, values in listed.items()}
+
+
+def _numbers(connection: Connection, experiment: int, column: ColumnKey, items: Sequence[str]) -> dict[str, int]:
+    """By item the number of its score, of a repeated item that of the last one."""
+    query = (
+        select(runs.c.item, scores.c.id)
+        .join(scores, scores.c.run == runs.c.id)
+        .join(scorers, scorers.c.id == scores.c.scorer)
+        .where(
+            runs.c.experiment == experiment,
+            runs.c.item.in_(items),
+            scores.c.turn == stored_turn(column.turn),
+            scorers.c.scorer_id == column.scorer,
+        )
+        .order_by(scores.c.id)
+    )
+    return {item: number for item, number in connection.execute(query)}  # noqa: C416 - typed rows
 
 
 def _absent(connection: Connection, experiment: int, items: Iterable[str]) -> set[str]:
@@ -236,7 +252,8 @@ def _changes(
     """The items by what became of them."""
     sign = -1 if before.lower_is_better else 1
     gains = [((second - first) * sign, item) for item, first, second in pairs]
-    unpaired = (before.values.keys() | after.values.keys()) - {item for _, item in gains}
+    unpaired = {item for item, value in before.values.items() if value is None or after.values.get(item) is None}
+    unpaired |= after.values.keys() - before.values.keys()
     return {
         "worse": [gain for gain in gains if gain[0] < -TOLERANCE],
         "better": [gain for gain in gains if gain[0] > TOLERANCE],
