@@ -90,7 +90,7 @@ def _plain_talk(messages: list[_Message]) -> Conversation | None:
             if isinstance(block, Text):  # written as in our own messages
                 parts.append(block)
             elif isinstance(block, _ToolUse):
-                if not block.id:
+                if not block.id or received != before:  # a message with calls and results at once is not plain
                     return None
                 result = results.pop(block.id, None)
                 parts.append(ToolCall(block.name, block.input, block.id) if result is None else _done(block, result))
