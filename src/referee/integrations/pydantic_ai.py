@@ -22,12 +22,13 @@ class LiveCapability(AbstractCapability[Any]):
         live: Scores the runs.
 
     Example:
+        >>> import asyncio
         >>> from pydantic_ai import Agent
         >>> from pydantic_ai.models.test import TestModel
         >>> from referee import Live, checks
         >>> live = Live(scorers={"short": checks.max_length(words=50)})
         >>> agent = Agent(TestModel(custom_output_text="It is sunny."), capabilities=[LiveCapability(live)])
-        >>> agent.run_sync("Weather?").output
+        >>> asyncio.run(agent.run("Weather?")).output
         'It is sunny.'
         >>> live.close(), live.counts["short"].scored
         (True, 1)
