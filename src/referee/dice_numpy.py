@@ -21,14 +21,19 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
     alphabet = sorted({character for pair in latin for character in pair if character < "\u0100"})[:255]
     place = {character: index for index, character in enumerate(alphabet)}
     places = bytes(place.get(chr(code), len(alphabet)) for code in range(256))
-    buckets_of = np.full((len(alphabet) << 8) + len(alphabet) + 1, absent, np.intp)
+    narrowest = np.uint8 if absent < 256 else np.uint16 if absent < 65536 else np.intp
+    buckets_of = np.full((len(alphabet) << 8) + len(alphabet) + 1, absent, narrowest)
     for bucket, (one, other) in enumerate(latin):
         if one in place and other in place:
             buckets_of[int.from_bytes(bytes([place[one], place[other]]), sys.byteorder)] = bucket
 
+    take = buckets_of.take
+    # What is not Latin-1 becomes a question mark, which must not be a character of the reference then.
+    others = "strict" if "?" in reference or max(reference) > "\xff" else "replace"
+
     def shared(text: str) -> int:
         try:
-            codes = text.encode("latin-1").translate(places)
+            codes = text.encode("latin-1", others).translate(places)
         except UnicodeEncodeError:
             pairs = _wide_pairs(text)
             found = np.searchsorted(keys, pairs).clip(max=absent - 1)
@@ -36,7 +41,7 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
             return int(np.minimum(np.bincount(found, minlength=buckets), wanted_or_none).sum())
         size = len(codes)
         in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
-        found = np.bincount(buckets_of[np.frombuffer(in_memory, np.uint16)], None, buckets)
+        found = np.bincount(take(np.frombuffer(in_memory, np.uint16)), None, buckets)
         return int(np.add.reduce(np.minimum(found, wanted_or_none)))
 
     return shared
