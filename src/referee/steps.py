@@ -70,7 +70,9 @@ class Consultation:
     async def ask(self, prompt: Prompt | str, returns: type[T]) -> T:
         """Ask the judge. Prompt and usage are kept in the score."""
         if self.asker is None:
-            raise JudgeError("this scorer asks a judge and has none: give model= (--model on the command line), or set REFEREE_MODEL")
+            raise JudgeError(
+                "this scorer asks a judge and has none: give model= (--model on the command line), or set REFEREE_MODEL"
+            )
         self.prompts.append(str(prompt))
         consult = getattr(self.asker, "consult", None)
         if consult is None:

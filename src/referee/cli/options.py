@@ -133,11 +133,16 @@ class Outcome(Protocol):
     """What came of reading the sources: what could not be read, and the counts of each source."""
 
     @property
-    def errors(self) -> Sequence[ReadError]: ...
+    def errors(self) -> Sequence[ReadError]:
+        """The first of what could not be read."""
+
     @property
-    def error_count(self) -> int: ...
+    def error_count(self) -> int:
+        """How much could not be read."""
+
     @property
-    def readers(self) -> Sequence[Counted]: ...
+    def readers(self) -> Sequence[Counted]:
+        """The counts, one a source."""
 
 
 def echo_errors(sources: Outcome, most: int = 20) -> None:
