@@ -10,7 +10,7 @@ from heapq import nsmallest
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from referee.errors import OptionError
 from referee.scores import TOLERANCE
@@ -177,13 +177,13 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     versions = versions_of(connection, experiment, column)
     # Both queries are answered from indexes alone; a join would look up each run in its table.
     of_runs = select(runs.c.id, runs.c.item).where(runs.c.experiment == experiment)
-    items: dict[int, str] = {run: item for run, item in connection.execute(of_runs).all()}  # noqa: C416 - typed rows
+    items: dict[int, str] = dict(_plain_rows(connection, of_runs))
     query = select(scores.c.run, scores.c.value).where(
         scores.c.experiment == experiment,
         scores.c.scorer.in_(versions),
         scores.c.turn == stored_turn(column.turn),
     )
-    rows = connection.execute(query).all()
+    rows = _plain_rows(connection, query)
     values: dict[str, float | None] = {items[run]: value for run, value in rows if run in items}
     if len(values) != len(rows):
         values = _means((items[run], value) for run, value in rows if run in items)
@@ -194,6 +194,14 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
         bool(described[0].lower_is_better),
         described[0].high - described[0].low,
     )
+
+
+def _plain_rows(connection: Connection, query: Select[Any]) -> list[tuple[Any, Any]]:
+    """The rows as the driver gives them: numbers and texts need no conversion, and thousands of rows no objects."""
+    with connection.execute(query) as result:
+        cursor = result.cursor
+        assert cursor is not None
+        return cursor.fetchall()  # type: ignore[return-value]
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
