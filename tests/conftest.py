@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,3 +48,11 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     return _never_skipped((yield))
+
+
+@pytest.fixture(scope="module")
+def swept() -> Iterator[None]:
+    """Finds what frameworks leave behind (the event loops of their synchronous doors) before later tests stumble on it."""
+    yield
+    asyncio.set_event_loop(None)
+    gc.collect()

@@ -15,7 +15,7 @@ from referee import Run, ToolCall, checks
 from referee.evaluate import run_evals_sync
 from referee.results import ItemResult
 
-pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
 
 CITY = {"city": "Ghent"}
 FORECAST = {"sky": "clear", "degrees": 21}

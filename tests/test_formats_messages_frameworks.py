@@ -19,7 +19,7 @@ from referee import Message, Run, ToolCall, read_runs, to_run
 from referee.formats import as_record, get_format
 
 # What the frameworks warn of among themselves is not ours.
-pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
 
 
 def need(*names: str) -> list[Any]:

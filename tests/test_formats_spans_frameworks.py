@@ -21,7 +21,7 @@ from referee.formats import otel
 from referee.trajectory import Step
 
 # What the frameworks warn of among themselves is not ours.
-pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
 
 
 def need(*names: str) -> list[Any]:

@@ -21,7 +21,7 @@ from referee.live import request
 from weather_agents import ModelDownError, answer_to, langchain_agent, langchain_model, openai_agent, pydantic_ai_agent
 
 # What the frameworks warn of among themselves is not ours.
-pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
 
 WAIT = 60.0
 CITIES = [f"City {number}" for number in range(25)]
