@@ -20,13 +20,10 @@ STARTING = 120.0
 
 
 def need_model() -> Path:
-    """The folder of the model; without it the test is skipped, in CI it fails."""
+    """The folder of the model; without it the test is skipped, which in CI is a failure (`conftest`)."""
     done = subprocess.run([sys.executable, HERE / "fetch.py", FOLDER], capture_output=True, text=True, check=False)
     if done.returncode:
-        message = f"the test model can't be fetched: {done.stderr.strip()[-300:]}"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+        pytest.skip(f"the test model can't be fetched: {done.stderr.strip()[-300:]}")
     return FOLDER
 
 

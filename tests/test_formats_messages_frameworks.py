@@ -6,9 +6,7 @@ They need the dependency group `frameworks`.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
-import os
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -17,20 +15,10 @@ import pytest
 
 from referee import Message, Run, ToolCall, read_runs, to_run
 from referee.formats import as_record, get_format
+from support import need
 
 # What the frameworks warn of among themselves is not ours.
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
-
-
-def need(*names: str) -> list[Any]:
-    """The modules; a missing one skips the test, and in CI fails it."""
-    try:
-        return [importlib.import_module(name) for name in names]
-    except ImportError as error:
-        message = f"{error}: install the dependency group 'frameworks'"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
 
 
 def told(calls: Iterable[ToolCall]) -> list[tuple[Any, ...]]:

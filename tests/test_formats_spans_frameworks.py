@@ -6,7 +6,6 @@ They need the dependency group `frameworks`.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import os
 import subprocess
@@ -19,20 +18,10 @@ import pytest
 from referee import Run, read_runs
 from referee.formats import otel
 from referee.trajectory import Step
+from support import need
 
 # What the frameworks warn of among themselves is not ours.
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("default"), pytest.mark.usefixtures("swept")]
-
-
-def need(*names: str) -> list[Any]:
-    """The modules; a missing one skips the test, and in CI fails it."""
-    try:
-        return [importlib.import_module(name) for name in names]
-    except ImportError as error:
-        message = f"{error}: install the dependency group 'frameworks'"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
 
 
 class Recorder:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from referee import Live, Run, checks, to_run
 from referee.live import request
+from support import need
 from weather_agents import ModelDownError, answer_to, langchain_agent, langchain_model, openai_agent, pydantic_ai_agent
 
 # What the frameworks warn of among themselves is not ours.
@@ -28,9 +28,8 @@ CITIES = [f"City {number}" for number in range(25)]
 
 
 def integration(name: str, framework: str) -> Any:
-    """A module of `referee.integrations`; without its framework the test is skipped, in CI it fails."""
-    if not os.environ.get("CI"):
-        pytest.importorskip(framework)
+    """A module of `referee.integrations`; without its framework the test is skipped."""
+    need(framework)
     return importlib.import_module(f"referee.integrations.{name}")
 
 

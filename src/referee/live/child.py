@@ -24,7 +24,7 @@ Answer: TypeAlias = Callable[[str, bytes], bytes]
 
 def main() -> None:
     """Serve the parent over standard input and output until it closes them."""
-    requests, replies = _take_pipes()
+    requests, replies = wire.take_pipes()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     order = wire.receive(requests)
@@ -41,16 +41,6 @@ def serve(requests: int, replies: int, duty: Callable[[Any], Answer], settings: 
     wire.send(replies, b"")
     while True:
         wire.send(replies, answer(*received.get()))
-
-
-def _take_pipes() -> tuple[int, int]:
-    """The pipes to the parent, out of reach of scorers that print or read: those get standard error and nothing."""
-    requests, replies = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    os.close(nothing)
-    return requests, replies
 
 
 def _read(requests: int, received: SimpleQueue[tuple[str, bytes]]) -> None:

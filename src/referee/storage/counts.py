@@ -23,6 +23,7 @@ from referee.storage.outcomes import (
     bin_of,
     edges,
 )
+from referee.storage.rollups import column_sums
 from referee.storage.schema import ALL_DAYS, experiments, rollups, scorers, scores
 
 #: Where runs are asked for that are too many to look up, counting stops here.
@@ -128,7 +129,7 @@ class Counts:
 
     def _rollup_query(self) -> Any:
         keys = (rollups.c.scorer, rollups.c.bin, scorers.c.low, scorers.c.high)
-        sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in ("scores", "failed", "passed")]
+        sums = column_sums(("scores", "failed", "passed"))
         conditions = [*self._selection.of_rows(rollups), *self._of_days()]
         if not self._by_experiment:
             query = select(literal(0), *keys, *sums).group_by(*keys)

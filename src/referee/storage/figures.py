@@ -8,10 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, select
 
 from referee.statistics import Interval, t_quantile, wilson_interval
 from referee.storage.outcomes import ERROR_BIN, HIGHEST_BIN, LOWEST_BIN, NOT_SCORABLE_BIN, edges
+from referee.storage.rollups import column_sums
 from referee.storage.schema import rollups
 
 CONFIDENCE = 0.95
@@ -114,16 +115,11 @@ class Gathering:
 
 
 #: What `Gathering.add` takes after the bin.
-SUMMED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
-
-
 def summed_rows(
     connection: Connection, keys: Sequence[ColumnElement[Any]], conditions: Iterable[ColumnElement[bool]]
 ) -> Iterable[Any]:
-    """Rows of rollups summed by `keys` and bin: the keys, the bin, and the sums of `SUMMED`."""
-    # PostgreSQL's sum of whole numbers is a decimal.
-    sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in SUMMED]
-    query = select(*keys, rollups.c.bin, *sums).where(*conditions).group_by(*keys, rollups.c.bin)
+    """Rows of rollups column_sums by `keys` and bin: the keys, the bin, and the sums of `SUMMED`."""
+    query = select(*keys, rollups.c.bin, *column_sums()).where(*conditions).group_by(*keys, rollups.c.bin)
     return connection.execute(query)
 
 

@@ -9,15 +9,14 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, exists, select
 
 from referee.errors import OptionError
+from referee.storage.days import DAY_MS, day_number
 from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
-from referee.storage.rollups import DAY_MS
 from referee.storage.schema import ALL_DAYS, experiments, rollups, run_tags, runs, scorers, scores
 from referee.storage.scored_runs import Kind
 
 #: Up to so many runs are looked up one by one; above, their scores are searched through.
 FEW_RUNS = 2000
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class ScoreFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -210,7 +209,7 @@ class Selection:
 
 
 def _day(given: date | None) -> int | None:
-    return None if given is None else given.toordinal() - _EPOCH
+    return None if given is None else day_number(given)
 
 
 def _scorer_numbers(given: ScoreFilter) -> Select[tuple[int]]:

@@ -11,13 +11,12 @@ from sqlalchemy import ColumnElement, Connection, case, func, select
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
-from referee.storage.figures import SUMMED, Figures, Gathering
+from referee.storage.days import DAY_MS, date_of, day_number
+from referee.storage.figures import Figures, Gathering
 from referee.storage.outcomes import FIRST_INNER_BIN, HIGHEST_BIN
-from referee.storage.rollups import DAY_MS
+from referee.storage.rollups import column_sums
 from referee.storage.schema import experiments, live_drops, rollups, scorers
 from referee.storage.scored_runs import LIVE
-
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class LiveDay(msgspec.Struct, frozen=True):
@@ -87,24 +86,20 @@ class LiveTraffic:
             until: The last day; the latest with traffic when `None`.
         """
         with self._database.read() as connection:
-            last = _last_day(connection) if until is None else until.toordinal() - _EPOCH
+            last = _last_day(connection) if until is None else day_number(until)
             if last is None:
                 return LiveDays(first=None, last=None, scorers=[], dropped=[])
-            first = max(last - days + 1, date.min.toordinal() - _EPOCH)
+            first = max(last - days + 1, day_number(date.min))
             drops = select(live_drops).where(live_drops.c.day >= first, live_drops.c.day <= last)
             return LiveDays(
-                first=_date(first),
-                last=_date(last),
+                first=date_of(first),
+                last=date_of(last),
                 scorers=_scorers(connection, first, last),
                 dropped=[
-                    Dropped(_date(row.day), row.scorer, row.reason, row.runs)
+                    Dropped(date_of(row.day), row.scorer, row.reason, row.runs)
                     for row in connection.execute(drops.order_by(live_drops.c.day, live_drops.c.scorer))
                 ],
             )
-
-
-def _date(day: int) -> date:
-    return date.fromordinal(_EPOCH + day)
 
 
 def _of_live() -> ColumnElement[bool]:
@@ -121,9 +116,8 @@ def _last_day(connection: Connection) -> int | None:
 def _scorers(connection: Connection, first: int, last: int) -> list[LiveScorer]:
     # Figures need the bins of the ends alone, so that few rows come out of many.
     place = case((rollups.c.bin.between(FIRST_INNER_BIN, HIGHEST_BIN - 1), FIRST_INNER_BIN), else_=rollups.c.bin)
-    sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in SUMMED]
     query = (
-        select(rollups.c.scorer, rollups.c.day, place, *sums)
+        select(rollups.c.scorer, rollups.c.day, place, *column_sums())
         .where(_of_live(), rollups.c.day >= first, rollups.c.day <= last)
         .group_by(rollups.c.scorer, rollups.c.day, place)
     )
@@ -140,7 +134,7 @@ def _scorers(connection: Connection, first: int, last: int) -> list[LiveScorer]:
             version=rows[number].version,
             range=(rows[number].low, rows[number].high),
             lower_is_better=bool(rows[number].lower_is_better),
-            days=[LiveDay(_date(day), gathering.figures()) for day, gathering in sorted(days.items())],
+            days=[LiveDay(date_of(day), gathering.figures()) for day, gathering in sorted(days.items())],
         )
         for number, days in found.items()
     ]

@@ -13,8 +13,8 @@ from referee.errors import OptionError, StoreError
 from referee.runs import Run
 from referee.storage import codec
 from referee.storage.database import Database
+from referee.storage.days import DAY_MS, day_number
 from referee.storage.experiment_rows import find
-from referee.storage.rollups import DAY_MS
 from referee.storage.schema import experiments, run_contents, run_tags, runs, scores
 from referee.storage.score_rows import ScoreRow, read_rows
 from referee.storage.scored_runs import Kind
@@ -25,7 +25,6 @@ LONGEST_PAGE = 1000
 MOST_COUNTED = 10_000
 #: So many scores of one run are given.
 MOST_SCORES = 500
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class RunFilter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -222,9 +221,9 @@ def _conditions(connection: Connection, where: RunFilter) -> list[ColumnElement[
     if where.failed is not None:
         found.append(runs.c.error.isnot(None) if where.failed else runs.c.error.is_(None))
     if where.since is not None:
-        found.append(runs.c.at >= (where.since.toordinal() - _EPOCH) * DAY_MS)
+        found.append(runs.c.at >= day_number(where.since) * DAY_MS)
     if where.until is not None:
-        found.append(runs.c.at < (where.until.toordinal() - _EPOCH + 1) * DAY_MS)
+        found.append(runs.c.at < (day_number(where.until) + 1) * DAY_MS)
     if where.numbers:
         found.append(runs.c.id.in_(where.numbers))
     return found

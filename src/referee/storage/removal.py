@@ -14,8 +14,9 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, 
 
 from referee.errors import OptionError
 from referee.storage.database import Database
+from referee.storage.days import DAY_MS, day_number
 from referee.storage.experiment_rows import find
-from referee.storage.rollups import DAY_MS, Changes
+from referee.storage.rollups import SUMMED, Changes, column_sums
 from referee.storage.schema import (
     ALL_DAYS,
     datasets,
@@ -33,8 +34,6 @@ from referee.storage.schema import (
 
 #: So many runs go in one transaction.
 _BATCH = 500
-_EPOCH = date(1970, 1, 1).toordinal()
-_SUMMED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
 
 
 class Removed(msgspec.Struct, frozen=True):
@@ -71,7 +70,7 @@ def remove_before(database: Database, day: date) -> Removed:
     """Remove what is older than a day. See `Store.remove_before`."""
     if day > date.today():
         raise OptionError(f"{day} has not come yet: give the first day that is to be kept")
-    first_ms = (day.toordinal() - _EPOCH) * DAY_MS
+    first_ms = day_number(day) * DAY_MS
     with database.read() as connection:
         is_baseline = experiments.c.id.in_(select(datasets.c.baseline).where(datasets.c.baseline.isnot(None)))
         old = select(experiments.c.key, is_baseline.label("is_baseline")).where(
@@ -140,6 +139,7 @@ def _close_days(connection: Connection, numbers: Sequence[int], first_day: int) 
     connection.execute(delete(rollups).where(of_experiments, *gone))
     connection.execute(delete(rollups).where(of_experiments, rollups.c.day == ALL_DAYS))
     keys = (rollups.c.scorer, rollups.c.experiment, rollups.c.turn, rollups.c.bin)
-    sums = [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in _SUMMED]
-    days = select(literal(ALL_DAYS), *keys, *sums).where(of_experiments, rollups.c.day > ALL_DAYS).group_by(*keys)
-    connection.execute(insert(rollups).from_select(["day", *(key.name for key in keys), *_SUMMED], days))
+    days = (
+        select(literal(ALL_DAYS), *keys, *column_sums()).where(of_experiments, rollups.c.day > ALL_DAYS).group_by(*keys)
+    )
+    connection.execute(insert(rollups).from_select(["day", *(key.name for key in keys), *SUMMED], days))

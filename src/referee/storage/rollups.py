@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
-from sqlalchemy import Connection, delete
+from sqlalchemy import ColumnElement, Connection, delete, func
 
 from referee.storage.bulk import insert_for
+from referee.storage.days import DAY_MS
 from referee.storage.outcomes import ERROR_BIN, NOT_SCORABLE_BIN, OUTCOMES, bin_of, edges
 from referee.storage.schema import ALL_DAYS, rollups
-
-DAY_MS = 86_400_000
 
 _FAILED = OUTCOMES.index("failed")
 _PASSED = OUTCOMES.index("passed")
@@ -17,7 +19,13 @@ _ERROR = OUTCOMES.index("error")
 _KEY = ("day", "scorer", "experiment", "turn", "bin")
 #: The values of `_KEY`.
 _Key = tuple[int, int, int, int, int]
-_COUNTED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
+#: The columns that are added up.
+SUMMED = ("scores", "failed", "passed", "total", "squares", "tokens", "cost")
+
+
+def column_sums(names: Sequence[str] = SUMMED) -> list[ColumnElement[Any]]:
+    """The sums of columns, each of its column's type: PostgreSQL's sum of whole numbers is a decimal."""
+    return [func.sum(rollups.c[name]).cast(rollups.c[name].type) for name in names]
 
 
 class _Cell(msgspec.Struct, gc=False):
@@ -80,7 +88,7 @@ class Changes:
         insert = insert_for(connection, rollups)
         connection.execute(
             insert.on_conflict_do_update(
-                index_elements=_KEY, set_={name: rollups.c[name] + insert.excluded[name] for name in _COUNTED}
+                index_elements=_KEY, set_={name: rollups.c[name] + insert.excluded[name] for name in SUMMED}
             ),
             [
                 {**dict(zip(_KEY, key)), **msgspec.structs.asdict(cell)}
@@ -94,6 +102,6 @@ class Changes:
         found: dict[_Key, _Cell] = {}
         for (_, *rest), cell in self._cells.items():
             whole = found.setdefault((ALL_DAYS, *rest), _Cell())  # type: ignore[arg-type]
-            for name in _COUNTED:
+            for name in SUMMED:
                 setattr(whole, name, getattr(whole, name) + getattr(cell, name))
         return found

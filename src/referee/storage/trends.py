@@ -8,11 +8,11 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from referee.errors import OptionError
+from referee.storage.days import date_of
 from referee.storage.figures import Figures, Gathering, summed_rows
 from referee.storage.filters import ScoreFilter, Selection
 from referee.storage.schema import WHOLE_RUN, rollups, scorers
 
-_EPOCH = date(1970, 1, 1).toordinal()
 _LOOKED_AT = {"experiment", "kind", "scorer", "version", "since", "until"}
 
 
@@ -58,10 +58,7 @@ def read_trend(connection: Connection, scorer: str, where: ScoreFilter) -> list[
             version=row.version,
             range=ranges[row.id],
             lower_is_better=bool(row.lower_is_better),
-            points=[
-                Point(date.fromordinal(_EPOCH + day), gathering.figures())
-                for day, gathering in sorted(days[row.id].items())
-            ],
+            points=[Point(date_of(day), gathering.figures()) for day, gathering in sorted(days[row.id].items())],
         )
         for row in versions
         if days[row.id]

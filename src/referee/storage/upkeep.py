@@ -12,8 +12,8 @@ from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from referee.storage.database import Database, schema_version
+from referee.storage.days import DAY_MS
 from referee.storage.outcomes import ERROR_BIN, NOT_SCORABLE_BIN, OUTCOMES, bin_of, edges
-from referee.storage.rollups import DAY_MS
 from referee.storage.schema import (
     ALL_DAYS,
     metadata,

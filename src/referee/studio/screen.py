@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -141,3 +142,9 @@ def _described(docstring: str) -> dict[str, str]:
     for names, words in re.findall(r"^\s*(\w+(?:, \w+)*): (.+)$", attributes, re.MULTILINE):
         found |= dict.fromkeys(names.split(", "), words)
     return found
+
+
+def load(package: str, place: str) -> Any:
+    """What stands at a place of a package, written `module:NAME`; the module is loaded now."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"{package}.{module}"), name)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from referee.studio.screen import Action
+from referee.studio.screen import Action, load
 
 #: Of every action's path, its module and name there.
 _PLACES = {
@@ -26,6 +24,5 @@ PATHS = tuple(_PLACES)
 
 def action(path: str) -> Action:
     """The action of a path."""
-    module, _, name = _PLACES[path].partition(":")
-    found: Action = getattr(import_module(f"{__name__}.{module}"), name)
+    found: Action = load(__name__, _PLACES[path])
     return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from referee.studio.screen import Screen
+from referee.studio.screen import Screen, load
 
 #: Of every screen's path, its module and name there.
 _PLACES = {
@@ -35,6 +33,5 @@ PATHS = tuple(_PLACES)
 
 def screen(path: str) -> Screen:
     """The screen of a path."""
-    module, _, name = _PLACES[path].partition(":")
-    found: Screen = getattr(import_module(f"{__name__}.{module}"), name)
+    found: Screen = load(__name__, _PLACES[path])
     return found
