@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Hashable, Sequence
 from random import Random
 from typing import Literal, TypeAlias
@@ -57,8 +58,18 @@ class Groups(msgspec.Struct, frozen=True, gc=False):
         ordinary standard error.
         """
         mean, groups = self.mean, len(self.sums)
-        squares = math.fsum((total - count * mean) ** 2 for total, count in zip(self.sums, self.counts))
+        squares = sum_of_squares([total - count * mean for total, count in zip(self.sums, self.counts)])
         return math.sqrt(groups / (groups - 1) * squares) / self.total
+
+
+def sum_of_squares(values: Sequence[float]) -> float:
+    """The sum of the squares, rounded once.
+
+    Example:
+        >>> sum_of_squares([3.0, 4.0])
+        25.0
+    """
+    return math.fsum(map(operator.mul, values, values))
 
 
 def grouped(values: Sequence[float], groups: Sequence[Hashable] | None) -> Groups:

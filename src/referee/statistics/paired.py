@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Sequence
 from random import Random
@@ -11,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from referee.errors import OptionError
-from referee.statistics.intervals import Interval, t_interval
+from referee.statistics.intervals import Interval, sum_of_squares, t_interval
 from referee.statistics.student import normal_quantile
 
 RESAMPLES = 9999
@@ -73,15 +74,16 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
         >>> paired_permutation_test([0.1, 0.2, 0.3, 0.4])
         0.125
     """
-    sizes = sorted(abs(value) for value in differences if value)
+    sizes = [abs(value) for value in differences if value]
     observed = abs(math.fsum(differences)) * (1 - 1e-12)
+    if len(sizes) >= _MANY:
+        return max(math.erfc(observed / math.sqrt(2 * sum_of_squares(sizes))), sys.float_info.min)
+    sizes.sort()  # the rounding of sums shall not depend on the order of the items
     if len(sizes) <= _EXACT:
         sums = [0.0]
         for size in sizes:
             sums = [total + signed for total in sums for signed in (size, -size)]
         return sum(abs(total) >= observed for total in sums) / len(sums)
-    if len(sizes) >= _MANY:
-        return max(math.erfc(observed / math.sqrt(2 * math.fsum(size * size for size in sizes))), sys.float_info.min)
     bits = Random(seed).getrandbits  # noqa: S311 - statistics, no secret
     whole = math.fsum(sizes)
     extreme = 0
@@ -167,7 +169,7 @@ def detectable_difference(
         error = _rate_difference(differences)[1]
     else:
         mean = math.fsum(differences) / len(differences)
-        squares = math.fsum((value - mean) ** 2 for value in differences)
+        squares = sum_of_squares([value - mean for value in differences])
         error = math.sqrt(squares / (len(differences) - 1) / len(differences))
     return (normal_quantile((1 + confidence) / 2) + normal_quantile(power)) * error or None
 
@@ -218,9 +220,9 @@ def paired_test(
     """
     if not pairs:
         raise OptionError("a comparison needs at least one pair")
-    differences = [second - first for first, second in pairs]
-    differences = [value if abs(value) > _NONE else 0.0 for value in differences]
-    rates = all(value in (0, 1) for pair in pairs for value in pair)
+    firsts, seconds = zip(*pairs)
+    differences = [value if abs(value) > _NONE else 0.0 for value in map(operator.sub, seconds, firsts)]
+    rates = {*firsts, *seconds} <= {0, 1}
     p_value = (
         mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
         if rates
@@ -231,8 +233,8 @@ def paired_test(
         ends = max(-widest, interval.low), min(widest, interval.high)
         interval = Interval(*ends, interval.confidence, interval.method)
     return PairedTest(
-        first=math.fsum(first for first, _ in pairs) / len(pairs),
-        second=math.fsum(second for _, second in pairs) / len(pairs),
+        first=math.fsum(firsts) / len(pairs),
+        second=math.fsum(seconds) / len(pairs),
         difference=math.fsum(differences) / len(pairs),
         interval=interval,
         p_value=p_value,

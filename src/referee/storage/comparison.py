@@ -169,7 +169,7 @@ def read_comparison(
             )
             for change, item in listed
         ],
-        **_tested([(first, second) for _, first, second in pairs], before),
+        **_tested(list(pairs.values()), before),
     )
 
 
@@ -183,10 +183,9 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
         scores.c.scorer.in_(versions),
         scores.c.turn == stored_turn(column.turn),
     )
-    rows = _plain_rows(connection, query)
-    values: dict[str, float | None] = {items[run]: value for run, value in rows if run in items}
-    if len(values) != len(rows):
-        values = _means((items[run], value) for run, value in rows if run in items)
+    found = ((items[run], value) for run, value in _plain_rows(connection, query) if run in items)
+    is_single = len(versions) == 1 and len(set(items.values())) == len(items)
+    values: dict[str, float | None] = dict(found) if is_single else _means(found)
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
@@ -196,12 +195,11 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     )
 
 
-def _plain_rows(connection: Connection, query: Select[Any]) -> list[tuple[Any, Any]]:
+def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[Any, Any]]:
     """The rows as the driver gives them: numbers and texts need no conversion, and thousands of rows no objects."""
     with connection.execute(query) as result:
-        cursor = result.cursor
-        assert cursor is not None
-        return cursor.fetchall()  # type: ignore[return-value]
+        cursor: Any = result.cursor
+        yield from cursor
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -241,13 +239,13 @@ def _absent(connection: Connection, experiment: int, items: Iterable[str]) -> se
     return absent
 
 
-def _pairs(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> list[tuple[str, float, float]]:
+def _pairs(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
     """The items that have a number in both, with both."""
-    return [
-        (item, first, second)
+    return {
+        item: (first, second)
         for item, first in before.items()
         if first is not None and (second := after.get(item)) is not None
-    ]
+    }
 
 
 #: How much an item gained, and the item.
@@ -255,21 +253,21 @@ _Gain = tuple[float, str]
 
 
 def _changes(
-    before: _Side, after: _Side, pairs: Iterable[tuple[str, float, float]], absent: tuple[set[str], set[str]]
+    before: _Side, after: _Side, pairs: Mapping[str, tuple[float, float]], absent: tuple[set[str], set[str]]
 ) -> dict[Change, list[_Gain]]:
     """The items by what became of them."""
+    found: dict[Change, list[_Gain]] = {change: [] for change in CHANGES}
+    worse, better, same = found["worse"], found["better"], found["same"]
     sign = -1 if before.lower_is_better else 1
-    gains = [((second - first) * sign, item) for item, first, second in pairs]
-    unpaired = {item for item, value in before.values.items() if value is None or after.values.get(item) is None}
-    unpaired |= after.values.keys() - before.values.keys()
-    return {
-        "worse": [gain for gain in gains if gain[0] < -TOLERANCE],
-        "better": [gain for gain in gains if gain[0] > TOLERANCE],
-        "same": [gain for gain in gains if -TOLERANCE <= gain[0] <= TOLERANCE],
-        "only_first": [(0.0, item) for item in unpaired & absent[1]],
-        "only_second": [(0.0, item) for item in unpaired & absent[0]],
-        "no_score": [(0.0, item) for item in unpaired - absent[0] - absent[1]],
-    }
+    for item, (first, second) in pairs.items():
+        gain = (second - first) * sign
+        (worse if gain < -TOLERANCE else better if gain > TOLERANCE else same).append((gain, item))
+    unpaired = [item for item in before.values if item not in pairs]
+    unpaired += after.values.keys() - before.values.keys()
+    for item in unpaired:
+        missing: Change = "only_first" if item in absent[1] else "only_second" if item in absent[0] else "no_score"
+        found[missing].append((0.0, item))
+    return found
 
 
 def _listed(
