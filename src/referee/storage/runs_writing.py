@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,6 +45,7 @@ class _Stored(NamedTuple):
 _STORED = (runs.c.id, *_KEY, runs.c.digest, runs.c.error, runs.c.at)
 _NOTHING = Run()
 _COLUMNS = tuple(runs.c.keys())
+_values = itemgetter(*_COLUMNS[1:])  # the first is the number
 _CONTENT_COLUMNS = ("run", "body", "extra")
 
 
@@ -53,8 +55,8 @@ def write_runs(
     """Write the runs that are not there yet and say, record by record, where each lies.
 
     Unless it is to be replaced, a run that is stored stays as it is, with two exceptions: what was stored as a failure
-    of the target, or without content, gives way to the run itself. Two recorded runs of one id and different content are two runs: the later one
-    gets a piece of its digest as a suffix.
+    of the target, or without content, gives way to the run itself. Two recorded runs of one id and different content
+    are two runs: the later one gets a piece of its digest as a suffix.
     """
     drafts = [_draft(record, experiment, kind) for record in records]
     places = [_place(row) for row, _ in drafts]
@@ -138,7 +140,7 @@ def _insert_or_find(
         connection,
         runs,
         _COLUMNS,
-        [tuple({**row, "id": numbers[place]}[name] for name in _COLUMNS) for place, (row, _) in ordered.items()],
+        [(numbers[place], *_values(row)) for place, (row, _) in ordered.items()],
     )
     inserted = _inserted(connection, numbers)
     stored = {

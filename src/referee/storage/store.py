@@ -34,8 +34,9 @@ from referee.storage.writing import Writing, Written
 if TYPE_CHECKING:
     from referee.pipeline import Scorer
 
-#: How many records go into one transaction.
-BATCH = 1000
+#: How many records go into one transaction. Each transaction writes every page of an index that it touches, and in a
+#: large store that is nearly all pages of an index over values, so that few large transactions are quicker.
+BATCH = 2000
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):
