@@ -34,20 +34,18 @@ class Interval(msgspec.Struct, frozen=True, gc=False):
 
 
 class Groups(msgspec.Struct, frozen=True, gc=False):
-    """The values of a sample summed by group: repeats of one item are one group."""
+    """The values of a sample summed by group: repeats of one item are one group.
+
+    Attributes:
+        sums, counts: By group.
+        total: How many values there are.
+        mean: The mean of all values.
+    """
 
     sums: list[float]
     counts: list[int]
-
-    @property
-    def total(self) -> int:
-        """How many values there are."""
-        return sum(self.counts)
-
-    @property
-    def mean(self) -> float:
-        """The mean of all values."""
-        return math.fsum(self.sums) / self.total
+    total: int
+    mean: float
 
     @property
     def standard_error(self) -> float:
@@ -58,7 +56,7 @@ class Groups(msgspec.Struct, frozen=True, gc=False):
         ordinary standard error.
         """
         mean, groups = self.mean, len(self.sums)
-        squares = sum_of_squares([total - count * mean for total, count in zip(self.sums, self.counts)])
+        squares = sum_of_squares([of_group - count * mean for of_group, count in zip(self.sums, self.counts)])
         return math.sqrt(groups / (groups - 1) * squares) / self.total
 
 
@@ -76,14 +74,16 @@ def grouped(values: Sequence[float], groups: Sequence[Hashable] | None) -> Group
     """Sum the values by their group; without groups each value stands alone."""
     if not values:
         raise OptionError("an interval needs at least one value")
-    if groups is None:
-        return Groups(list(values), [1] * len(values))
-    if len(groups) != len(values):
+    if groups is not None and len(groups) != len(values):
         raise OptionError(f"there are {len(values)} values and {len(groups)} groups")
-    members: dict[Hashable, list[float]] = {}
-    for group, value in zip(groups, values):
-        members.setdefault(group, []).append(value)
-    return Groups([math.fsum(members) for members in members.values()], [len(members) for members in members.values()])
+    if groups is None:
+        sums, counts = list(values), [1] * len(values)
+    else:
+        members: dict[Hashable, list[float]] = {}
+        for group, value in zip(groups, values):
+            members.setdefault(group, []).append(value)
+        sums, counts = [math.fsum(group) for group in members.values()], [len(group) for group in members.values()]
+    return Groups(sums, counts, len(values), math.fsum(sums) / len(values))
 
 
 def _check_confidence(confidence: float) -> None:

@@ -222,7 +222,7 @@ def paired_test(
         raise OptionError("a comparison needs at least one pair")
     firsts, seconds = zip(*pairs)
     differences = [value if abs(value) > _NONE else 0.0 for value in map(operator.sub, seconds, firsts)]
-    rates = {*firsts, *seconds} <= {0, 1}
+    rates = all(map((0, 1).__contains__, (*firsts, *seconds)))
     p_value = (
         mcnemar_exact(sum(value < 0 for value in differences), sum(value > 0 for value in differences))
         if rates

@@ -175,16 +175,17 @@ def read_comparison(
 
 def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     versions = versions_of(connection, experiment, column)
-    # Both queries are answered from indexes alone; a join would look up each run in its table.
-    of_runs = select(runs.c.id, runs.c.item).where(runs.c.experiment == experiment)
-    items: dict[int, str] = dict(_plain_rows(connection, of_runs))
-    query = select(scores.c.run, scores.c.value).where(
-        scores.c.experiment == experiment,
-        scores.c.scorer.in_(versions),
-        scores.c.turn == stored_turn(column.turn),
+    query = (
+        select(runs.c.item, scores.c.value)
+        .join_from(scores, runs, runs.c.id == scores.c.run)
+        .where(
+            scores.c.experiment == experiment,
+            scores.c.scorer.in_(versions),
+            scores.c.turn == stored_turn(column.turn),
+        )
     )
-    found = ((items[run], value) for run, value in _plain_rows(connection, query) if run in items)
-    is_single = len(versions) == 1 and len(set(items.values())) == len(items)
+    found = _plain_rows(connection, query)
+    is_single = len(versions) == 1 and not has_repeats(connection, experiment)
     values: dict[str, float | None] = dict(found) if is_single else _means(found)
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
