@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Select, select
 from referee.errors import OptionError
 from referee.scores import TOLERANCE
 from referee.statistics import Interval, paired_test
+from referee.storage.bulk import is_sqlite
 from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, versions_of
 from referee.storage.experiment_rows import find
 from referee.storage.figures import CONFIDENCE
@@ -184,6 +185,9 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
             scores.c.turn == stored_turn(column.turn),
         )
     )
+    if not is_sqlite(connection):
+        # PostgreSQL would read all runs of the store else; SQLite would begin at the runs and look up each score.
+        query = query.where(runs.c.experiment == experiment)
     found = _plain_rows(connection, query)
     is_single = len(versions) == 1 and not has_repeats(connection, experiment)
     values: dict[str, float | None] = dict(found) if is_single else _means(found)

@@ -118,7 +118,7 @@ def read_grid(
     has_previous = has_more if backward else after is not None
     return GridPage(
         columns=columns,
-        rows=_grid_rows(connection, found, columns),
+        rows=_grid_rows(connection, [row.id for row in found], columns),
         total=total,
         next=positions[-1] if positions and has_next else None,
         previous=positions[0] if positions and has_previous else None,
@@ -155,32 +155,27 @@ def _sorted_runs(
     if sort is None:
         return _selected(by_item).select_from(runs), _Sorting(by_item, [descending, descending])
     versions = versions_of(connection, experiment, sort)
-    of_run = and_(scores.c.run == runs.c.id, scores.c.turn == stored_turn(sort.turn), scores.c.scorer.in_(versions))
+    wanted = (
+        scores.c.experiment == experiment,
+        scores.c.scorer.in_(versions),
+        scores.c.turn == stored_turn(sort.turn),
+    )
+    found = select(scores.c.run, scores.c.outcome, scores.c.value).where(*wanted).subquery()
     rank = case(
-        (scores.c.value.isnot(None), 0),
-        (scores.c.outcome == _ERROR, 1),
-        (scores.c.outcome == _NOT_SCORABLE, 2),
+        (found.c.value.isnot(None), 0),
+        (found.c.outcome == _ERROR, 1),
+        (found.c.outcome == _NOT_SCORABLE, 2),
         else_=3,
     )
-    value = func.coalesce(scores.c.value, literal(0.0))
+    value = func.coalesce(found.c.value, literal(0.0))
     columns: list[ColumnElement[Any]] = [rank, value, *by_item]
-    query = _selected(columns).select_from(runs.outerjoin(scores, of_run))
+    query = _selected(columns).select_from(runs.outerjoin(found, found.c.run == runs.c.id))
     return query, _Sorting(columns, [False, descending, False, False])
 
 
 def _selected(sorted_by: Sequence[ColumnElement[Any]]) -> Select[Any]:
-    return select(
-        runs.c.id,
-        runs.c.run_id,
-        runs.c.item,
-        runs.c.repeat,
-        runs.c.asked,
-        runs.c.answered,
-        runs.c.error,
-        runs.c.duration_ms,
-        runs.c.cost,
-        *(column.label(f"sort_{place}") for place, column in enumerate(sorted_by)),
-    )
+    """The numbers of runs and what they are sorted by; nothing else, as all rows of an experiment are sorted."""
+    return select(runs.c.id, *(column.label(f"sort_{place}") for place, column in enumerate(sorted_by)))
 
 
 def _beyond(
@@ -218,12 +213,14 @@ def _is_place(value: Any) -> bool:
     return isinstance(value, (str, float)) or (isinstance(value, int) and abs(value) <= LARGEST)
 
 
-def _grid_rows(connection: Connection, found: Sequence[Any], columns: Sequence[GridColumn]) -> list[GridRow]:
-    cells: dict[int, dict[ColumnKey, GridCell]] = {row.id: {} for row in found}
+def _grid_rows(connection: Connection, numbers: Sequence[int], columns: Sequence[GridColumn]) -> list[GridRow]:
+    """The rows of these runs, in this order."""
+    found = {row.id: row for row in connection.execute(select(runs).where(runs.c.id.in_(numbers)))}
+    cells: dict[int, dict[ColumnKey, GridCell]] = {number: {} for number in numbers}
     query = (
         select(scores.c.run, scores.c.turn, scorers.c.scorer_id, scores.c.id, scores.c.outcome, scores.c.value)
         .join(scorers, scorers.c.id == scores.c.scorer)
-        .where(scores.c.run.in_(list(cells)))
+        .where(scores.c.run.in_(numbers))
         .order_by(scores.c.id)
     )
     for run, turn, scorer, number, outcome, value in connection.execute(query):
@@ -241,5 +238,5 @@ def _grid_rows(connection: Connection, found: Sequence[Any], columns: Sequence[G
             cost=row.cost,
             cells=[cells[row.id].get(column.key) for column in columns],
         )
-        for row in found
+        for row in map(found.__getitem__, numbers)
     ]
