@@ -89,12 +89,7 @@ def referee_counter(path: Path) -> None:
 
 
 def referee_without(path: Path) -> None:
-    from referee import read_runs
-
-    score = [scorer.run_sync for scorer in quick_checks.scorers() if scorer.kind != "checks.similarity"]  # type: ignore[attr-defined]
-    for run in read_runs(path):
-        for run_sync in score:
-            run_sync(run)
+    quick_checks.referee_sums(path, without="checks.similarity")
 
 
 def pydantic_evals(path: Path) -> None:

@@ -40,15 +40,16 @@ def scorers() -> list[object]:
     ]
 
 
-def referee_sums(path: Path) -> list[float]:
-    """The sum of each score over a file, with Referee's public functions."""
+def referee_sums(path: Path, *, without: str | None = None) -> list[float]:
+    """The sum of each score over a file, in the way of `referee score`; one kind of scorer may be left out."""
     from referee import read_runs
+    from referee.batch import score_runs
 
-    score = [scorer.run_sync for scorer in scorers()]  # type: ignore[attr-defined]
-    total = [0.0] * len(score)
-    for run in read_runs(path):
-        for place, run_sync in enumerate(score):
-            total[place] += run_sync(run).score
+    wanted = [scorer for scorer in scorers() if scorer.kind != without]  # type: ignore[attr-defined]
+    total = [0.0] * len(wanted)
+    for _, scores in score_runs(read_runs(path), wanted):  # type: ignore[arg-type]
+        for place, score in enumerate(scores):
+            total[place] += score.score or 0.0
     return total
 
 

@@ -6,14 +6,24 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from referee.errors import OptionError
+from referee.formats.sources import BATCH_RUNS
 from referee.loops import submit_coroutine
 from referee.pipeline import Scorer
 from referee.runs import Run
 from referee.scores import Score
 from referee.steps import Asker
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """Runs that come in batches, like those of a reader of files."""
+
+    def batches(self) -> Iterator[list[Run]]:
+        """Runs that are there at once."""
+        ...
 
 
 def numbered(scorers: Sequence[Scorer[Any, Any]]) -> list[Scorer[Any, Any]]:
@@ -42,7 +52,7 @@ def score_runs(
     """Score each run with every scorer; give them in the order of the runs.
 
     Args:
-        runs: The runs, read one by one as they are needed.
+        runs: The runs, read as they are needed: a reader of files gives small batches, any other iterator one by one.
         scorers: The scorers; repeated ids get `#2`, `#3`.
         judge: The judge for scorers that have none of their own.
         concurrency: How many runs are judged at once. Without a judged scorer runs are scored one by one.
@@ -64,9 +74,30 @@ def score_runs(
     if concurrency < 1:
         raise OptionError(f"concurrency must be at least 1, not {concurrency}")
     ready = [scorer.ready(judge) for scorer in numbered(scorers)]
+    if all(scorer.is_quick for scorer in ready):
+        return _scorer_by_scorer(_batches(runs), [scorer.run_sync for scorer in ready])
     if all(scorer.is_synchronous for scorer in ready):
         return _one_by_one(runs, [scorer.run_sync for scorer in ready])
     return _at_once(runs, ready, concurrency)
+
+
+def _batches(runs: Iterable[Run]) -> Iterator[list[Run]]:
+    """Runs that are there at once; an iterator may wait for its next run, so that each of its runs is alone."""
+    if isinstance(runs, Batched):
+        return runs.batches()
+    if isinstance(runs, list):
+        return (runs[start : start + BATCH_RUNS] for start in range(0, len(runs), BATCH_RUNS))
+    return ([run] for run in runs)
+
+
+def _scorer_by_scorer(
+    batches: Iterable[list[Run]], score: Sequence[Callable[[Run], Score]]
+) -> Iterator[tuple[Run, list[Score]]]:
+    """A quick scorer finds its own code still in the processor's cache when it scores several runs in a row."""
+    for batch in batches:
+        columns = [[run_sync(run) for run in batch] for run_sync in score]
+        for place, run in enumerate(batch):
+            yield run, [column[place] for column in columns]
 
 
 def _one_by_one(runs: Iterable[Run], score: Sequence[Callable[[Run], Score]]) -> Iterator[tuple[Run, list[Score]]]:

@@ -28,6 +28,7 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
             buckets_of[int.from_bytes(bytes([place[one], place[other]]), sys.byteorder)] = bucket
 
     take = buckets_of.take
+    ones = np.ones_like(wanted_or_none)  # the product with them is the sum, at a lower fixed cost
     # What is not Latin-1 becomes a question mark, which must not be a character of the reference then.
     others = "strict" if "?" in reference or max(reference) > "\xff" else "replace"
 
@@ -42,7 +43,7 @@ def shared_pairs_counter(reference: str) -> Callable[[str], int]:
         size = len(codes)
         in_memory = codes[: size & ~1] + codes[1 : size - 1 + (size & 1)]
         found = np.bincount(take(np.frombuffer(in_memory, np.uint16)), None, buckets)
-        return int(np.add.reduce(np.minimum(found, wanted_or_none)))
+        return int(np.minimum(found, wanted_or_none).dot(ones))
 
     return shared
 

@@ -6,7 +6,6 @@ The data is a step result of `checks.tool_calls` and `checks.tool_plan`. Read ba
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -35,7 +34,7 @@ _COUNTED: dict[CallChange, str] = {
 _NOTED: dict[CallChange, str] = {"moved": "called in another place of the order", "left_out": "failed, not counted"}
 
 
-class ArgumentDiff(msgspec.Struct, frozen=True, omit_defaults=True):
+class ArgumentDiff(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One argument that differs.
 
     Attributes:
@@ -71,7 +70,7 @@ class ArgumentDiff(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{place}: expected {expected}{rule}, got {actual}"
 
 
-class CallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
+class CallDiff(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One line of the diff: an expected call, a call, or both.
 
     Attributes:
@@ -124,7 +123,7 @@ class CallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
         return notes
 
 
-class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
+class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Expected calls and calls, aligned.
 
     Attributes:
@@ -157,14 +156,16 @@ class ToolCallDiff(msgspec.Struct, frozen=True, omit_defaults=True):
         text = f"{self.matched} of {self.expected} expected calls matched" if self.expected else "no call was expected"
         if self.matched == len(self.lines):
             return text
-        counts = Counter(["allowed" if line.allowed else line.change for line in self.lines])
-        found = ", ".join([f"{counts[change]} {words}" for change, words in _COUNTED.items() if change in counts])
+        changes = ["allowed" if line.allowed else line.change for line in self.lines]
+        found = ", ".join(
+            [f"{changes.count(change)} {words}" for change, words in _COUNTED.items() if change in changes]
+        )
         if found:
             text += f": {found}"
-        if "allowed" in counts:
-            text += f"; {_many(counts['allowed'], 'other call')} allowed"
-        if "left_out" in counts:
-            text += f"; {_many(counts['left_out'], 'failed call')} not counted"
+        if "allowed" in changes:
+            text += f"; {_many(changes.count('allowed'), 'other call')} allowed"
+        if "left_out" in changes:
+            text += f"; {_many(changes.count('left_out'), 'failed call')} not counted"
         return text
 
     def to_text(self) -> str:
@@ -233,4 +234,5 @@ def _rows_of(line: CallDiff) -> list[str]:
         text = cut(printable(line.name), 60)
     else:
         text = line.called_text or line.expected_text
-    return [f"{_MARKS[line.change]} {place}{where}{text}", *[f"    {note}" for note in line.notes]]
+    row = f"{_MARKS[line.change]} {place}{where}{text}"
+    return [row] if line.change == "matched" else [row, *[f"    {note}" for note in line.notes]]

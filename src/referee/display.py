@@ -11,6 +11,7 @@ from referee.jsonvalue import NOT_JSON, decode
 
 #: One encoder for all values: `json.dumps` with options makes a new one each time.
 _encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+_encode_json = msgspec.json.Encoder().encode
 _encode_text = json.encoder.encode_basestring
 
 
@@ -80,8 +81,10 @@ def json_text(value: Any) -> str:
 def _json(value: Any) -> str:
     if type(value) is str:
         return _encode_text(value)
+    if type(value) is int:
+        return str(value)
     try:
-        text = msgspec.json.encode(value)
+        text = _encode_json(value)
         if decode(text) == value:  # nothing in it that is no JSON, such as NaN
             return msgspec.json.format(text, indent=0).decode()
     except NOT_JSON:

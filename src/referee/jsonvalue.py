@@ -20,10 +20,13 @@ decode = msgspec.json.Decoder().decode
 
 _canonical = msgspec.json.Encoder(order="sorted").encode
 _encode = msgspec.json.Encoder().encode
+#: Bytes that tell the kinds of values apart, faster than JSON's text.
+_pack = msgspec.msgpack.Encoder().encode
 #: What encoding raises for a value that is no JSON.
 NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 _NESTING = (dict, list, tuple)
+_SINGLE = frozenset({str, int, float, bool, type(None)})
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -37,13 +40,13 @@ def equal(left: Any, right: Any) -> bool:
         (True, False, False)
     """
     # Python's own equality is coarser than JSON's only where a boolean meets a number, so it decides quickly
-    # that two values differ. Of equal ones those with the same text have the same kinds; only the rest are walked.
+    # that two values differ. Of equal ones those with the same bytes have the same kinds; only the rest are walked.
     if left != right:
         return False
-    if type(left) is str:
+    if type(left) is type(right) and type(left) in _SINGLE:
         return True
     try:
-        if _encode(left) == _encode(right):
+        if _pack(left) == _pack(right):
             return True
     except NOT_JSON:
         pass

@@ -345,6 +345,11 @@ class Scorer(Generic[P, A]):
         return Execution(self, run, None).run_plain()
 
     @property
+    def is_quick(self) -> bool:
+        """Whether it is a single function of ready code, like a check: it takes microseconds and waits for nothing."""
+        return self._fast is not None
+
+    @property
     def is_synchronous(self) -> bool:
         """Whether all steps are plain functions, so that no event loop is needed."""
         return self._fast is not None or self._synchronous

@@ -18,7 +18,7 @@ from referee.bulk.shards import Shard
 from referee.errors import ReadError
 from referee.formats import Counts, get_format
 from referee.formats.parts import PartReader, SpreadRunError
-from referee.formats.sources import RunReader
+from referee.formats.sources import BATCH_RUNS, RunReader
 from referee.pipeline import Scorer
 from referee.runs import Run
 from referee.scores import Score
@@ -183,24 +183,21 @@ class _ShardScoring:
         yield self._part(is_last=True)
 
     def _scored(self, runs: Iterator[Run]) -> Iterator[Iterable[tuple[Run, list[Score]]]]:
-        """The scores of one run after the other, or of a batch where runs wait for a judge together.
+        """The scores of one batch after the other.
 
         Nothing is read ahead of what is given, so that a part says no more than what was done.
         """
         judge, concurrency = self._judge, self._job.concurrency
-        if all(scorer.is_synchronous for scorer in self._scorers):
-            for scored in score_runs(runs, self._scorers):
-                yield (scored,)
-            return
-        while batch := self._batch(runs):
+        most = BATCH_RUNS if all(scorer.is_synchronous for scorer in self._scorers) else _RUNS_AT_ONCE
+        while batch := self._batch(runs, most):
             yield score_runs(batch, self._scorers, judge=judge, concurrency=concurrency)
 
-    def _batch(self, runs: Iterator[Run]) -> list[Run]:
+    def _batch(self, runs: Iterator[Run], most: int) -> list[Run]:
         start = self._stretch.size
         batch: list[Run] = []
         for run in runs:
             batch.append(run)
-            if len(batch) >= _RUNS_AT_ONCE or self._stretch.size - start >= _BYTES_AT_ONCE:
+            if len(batch) >= most or self._stretch.size - start >= _BYTES_AT_ONCE:
                 break
         return batch
 

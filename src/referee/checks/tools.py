@@ -17,6 +17,7 @@ from referee.runs import Run
 
 _UNFINISHED = frozenset({"call", "partial"})
 _LONGEST_ERROR = 200
+_FEW_TIMES = ("never", "once", "twice")
 
 
 def called_tool(
@@ -299,7 +300,7 @@ def require_names(check_name: str, option: str, value: Sequence[str]) -> tuple[s
 
 
 def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+    return _FEW_TIMES[count] if count < len(_FEW_TIMES) else f"{count} times"
 
 
 def _listed(names: Sequence[str], most: int = 12) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ import msgspec
 from referee.errors import ReadError
 from referee.formats import FORMATS, Counts, read_runs
 from referee.formats.sources import RunReader
+from referee.runs import Run
 from referee.terminal import visible
 
 DEFAULT_LINE_BYTES = 32 * 1024 * 1024
@@ -101,9 +102,15 @@ class Sources:
             else:
                 self._readers.append(reader)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Run]:
         for reader in self._readers:
             yield from reader
+            self.errors += reader.errors
+
+    def batches(self) -> Iterator[list[Run]]:
+        """The runs in the batches of their readers."""
+        for reader in self._readers:
+            yield from reader.batches()
             self.errors += reader.errors
 
     @property

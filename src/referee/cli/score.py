@@ -184,7 +184,7 @@ def score(
             writers: list[ScoreWriter] = [stack.enter_context(open_output(path)) for path in outputs]
             if store is not None:
                 writers.append(stack.enter_context(StoreWriter(store, scorers)))
-            _add_all(tally, writers, score_runs(_shown(sources), scorers, judge=judge, concurrency=concurrency))
+            _add_all(tally, writers, _shown(score_runs(sources, scorers, judge=judge, concurrency=concurrency)))
     echo_errors(sources)
     if as_json:
         click.echo(summary_data(tally, sources))
@@ -206,10 +206,10 @@ def _add_all(tally: Tally, writers: Sequence[ScoreWriter], scored: Iterable[tupl
             writer.write(run, scores)
 
 
-def _shown(sources: Sources) -> Iterator[Run]:
-    """The runs, with a progress line on a terminal."""
+def _shown(scored: Iterable[tuple[Run, list[Score]]]) -> Iterator[tuple[Run, list[Score]]]:
+    """The scored runs, with a progress line on a terminal."""
     if not sys.stderr.isatty():
-        yield from sources
+        yield from scored
         return
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -217,8 +217,8 @@ def _shown(sources: Sources) -> Iterator[Run]:
     columns = (SpinnerColumn(), TextColumn("scoring"), MofNCompleteColumn(), TextColumn("runs"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("scoring", total=None)
-        for run in sources:
-            yield run
+        for one in scored:
+            yield one
             progress.advance(task)
 
 

@@ -39,11 +39,11 @@ class ExpectedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def entry(self) -> dict[str, Any]:
         """The data that this call was read from."""
-        fields = {"args": self.args, "allowed_args": self.allowed_args}
-        return {
-            "name": self.name,
-            **{key: value for key, value in fields.items() if value not in (None, msgspec.UNSET)},
-        }
+        if self.allowed_args is not None:
+            return {"name": self.name, "allowed_args": self.allowed_args}
+        if self.args is None or self.args is msgspec.UNSET:
+            return {"name": self.name}
+        return {"name": self.name, "args": self.args}
 
 
 def read_expected_calls(data: Any, where: str = "expected") -> list[ExpectedCall]:

@@ -35,13 +35,16 @@ def diff_in_place(entries: Any, calls: Sequence[ToolCall], *, extra_allowed: boo
     lines: list[CallDiff] = []
     changed = 0
     try:
-        for place, (entry, call) in enumerate(zip(entries, calls)):
+        # Equal ones are the rule, and one comparison of all costs less than many.
+        pairs = list(zip(entries, calls))
+        same = equal([entry["args"] for entry, _ in pairs], [call.args for _, call in pairs])
+        for place, (entry, call) in enumerate(pairs):
             args = call.args
             name = entry["name"]
             wanted = entry["args"]
             if name != call.name or len(entry) != 2 or type(args) is not dict:
                 return None
-            if equal(wanted, args):
+            if same or equal(wanted, args):
                 lines.append(CallDiff("matched", name, place, place, [entry], args))
                 continue
             changed += 1

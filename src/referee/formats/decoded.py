@@ -39,6 +39,10 @@ class Counts(msgspec.Struct):
         self.tool_calls_kept += other.tool_calls_kept
         self.results_received += other.results_received
         self.results_kept += other.results_kept
+        if other.opaque or other.dropped or other.problems:
+            self._add_kinds(other)
+
+    def _add_kinds(self, other: Counts) -> None:
         for name in ("opaque", "dropped", "problems"):
             for kind, count in getattr(other, name).items():
                 increase(getattr(self, name), kind, count)

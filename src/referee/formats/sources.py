@@ -30,6 +30,8 @@ _SUFFIXES = (*LINE_SUFFIXES, ".json", ".sse", ".eval")
 _LIST_KEYS = ("runs", "records", "data", "items", "results", "traces", "examples", "conversations")
 #: A document is decoded as a whole, so it must fit in memory.
 MAX_DOCUMENT_BYTES = 1 << 30
+#: A batch has so many runs, or those of so many bytes: little enough for the processor's cache and for any memory.
+BATCH_RUNS, BATCH_BYTES = 16, 1 << 20
 #: So many errors are kept with their text; all are counted.
 MAX_ERRORS_KEPT = 1000
 _ON_ERROR = ("warn", "raise", "collect")
@@ -78,6 +80,7 @@ class RunReader:
         suffixes = _SUFFIXES + TABLE_SUFFIXES if self._reads_tables else _SUFFIXES
         self._paths = _paths(source, suffixes) if isinstance(source, (str, Path)) and source != "-" else None
         self._likely: Format | None = None
+        self._bytes = 0
         self.counts = Counts()
         self.errors: list[ReadError] = []
         self.error_count = 0
@@ -93,6 +96,28 @@ class RunReader:
         if self.error_count and self._on_error == "warn":
             more = f" (and {self.error_count - 1} more, see errors)" if self.error_count > 1 else ""
             warnings.warn(f"{self.errors[0]}{more}", stacklevel=2)
+
+    def batches(self) -> Iterator[list[Run]]:
+        """The runs in small batches, for work that is done faster on several at once.
+
+        A stream may wait for its next run, so that each of its runs is a batch of its own.
+        """
+        most = BATCH_RUNS if self._paths is not None and all(path.is_file() for path in self._paths) else 1
+        batch: list[Run] = []
+        start = self._bytes
+        try:
+            for run in self:
+                batch.append(run)
+                if len(batch) == most or self._bytes - start >= BATCH_BYTES:
+                    yield batch
+                    batch = []
+                    start = self._bytes
+        except ReadError:
+            if batch:
+                yield batch
+            raise
+        if batch:
+            yield batch
 
     @property
     def format(self) -> Format | None:
@@ -180,6 +205,7 @@ class RunReader:
                 self._fail(error.at(source, None))
                 return
             line, field = (place, None) if isinstance(place, int) else (None, place)
+            self._bytes += BATCH_BYTES  # its size is not known
             if isinstance(record, ReadError):
                 self._fail(ReadError(record.problem, source=source, line=line, field=field))
                 continue
@@ -218,6 +244,7 @@ class RunReader:
                     )
                 )
             else:
+                self._bytes += len(line)
                 if decode_line is not None:
                     decoded = decode_line(line, self._turns)
                 if decoded is None:
@@ -232,6 +259,7 @@ class RunReader:
                 yield decoded
             line = lines.next_with_content()
         for chosen, trace_id, pieces in gathering.whole():
+            self._bytes += BATCH_BYTES  # its size is not known
             decoded = self._decode(pieces, source, None, chosen, f"trace {trace_id}" if trace_id else None)
             if decoded is not None:
                 yield decoded

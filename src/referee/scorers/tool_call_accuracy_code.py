@@ -22,7 +22,7 @@ class ToolCallInfo(msgspec.Struct, frozen=True, gc=False):
     invocation_index: int
 
 
-class ToolCallAccuracy(msgspec.Struct, frozen=True):
+class ToolCallAccuracy(msgspec.Struct, frozen=True, gc=False):
     """What was expected, what was called, and whether it fits.
 
     `correct_tool_called` is false without an expected tool; `correct_order_called` is `None` without an order.

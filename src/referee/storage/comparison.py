@@ -24,7 +24,7 @@ from referee.storage.schema import runs, scorers, scores
 #: What became of an item from the first experiment to the second. `no_score` where one of them has no number for it.
 Change: TypeAlias = Literal["worse", "better", "same", "only_first", "only_second", "no_score"]
 CHANGES: tuple[Change, ...] = ("worse", "better", "same", "only_first", "only_second", "no_score")
-#: How many items one query may name.
+#: How many items one query may name, and how many rows are fetched at once.
 _CHUNK = 2000
 
 
@@ -204,7 +204,9 @@ def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[An
     """The rows as the driver gives them: numbers and texts need no conversion, and thousands of rows no objects."""
     with connection.execute(query) as result:
         cursor: Any = result.cursor
-        yield from cursor
+        # PostgreSQL's driver is quick with many rows and slow with one.
+        while rows := cursor.fetchmany(_CHUNK):
+            yield from rows
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
