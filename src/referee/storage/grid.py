@@ -214,7 +214,7 @@ def _is_place(value: Any) -> bool:
 
 
 def _grid_rows(connection: Connection, numbers: Sequence[int], columns: Sequence[GridColumn]) -> list[GridRow]:
-    """The rows of these runs, in this order."""
+    """The rows of these runs, in this order; without those that were removed meanwhile."""
     found = {row.id: row for row in connection.execute(select(runs).where(runs.c.id.in_(numbers)))}
     cells: dict[int, dict[ColumnKey, GridCell]] = {number: {} for number in numbers}
     query = (
@@ -238,5 +238,5 @@ def _grid_rows(connection: Connection, numbers: Sequence[int], columns: Sequence
             cost=row.cost,
             cells=[cells[row.id].get(column.key) for column in columns],
         )
-        for row in map(found.__getitem__, numbers)
+        for row in (found[number] for number in numbers if number in found)
     ]
