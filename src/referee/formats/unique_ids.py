@@ -20,7 +20,7 @@ class UniqueIds:
     """
 
     def __init__(self) -> None:
-        self._table = array("q", bytes(8 * _FIRST_SIZE))  # 0 is a free place
+        self._table = _free(_FIRST_SIZE)
         self._mask = _FIRST_SIZE - 1
         self._room = _FIRST_SIZE * 2 // 3
         self._repeats: dict[str, int] = {}
@@ -51,7 +51,7 @@ class UniqueIds:
         kept = self._table
         size = 2 * len(kept)
         mask = size - 1
-        table = array("q", bytes(8 * size))
+        table = _free(size)
         for key in kept:
             if key:
                 place = key & mask
@@ -60,3 +60,8 @@ class UniqueIds:
                 table[place] = key
         self._table, self._mask = table, mask
         self._room = size * 2 // 3 - len(kept) * 2 // 3  # so many are in it already
+
+
+def _free(size: int) -> array[int]:
+    """So many free places: zeros, made without a copy."""
+    return array("q", [0]) * size
