@@ -202,6 +202,7 @@ def command(folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(HERE), **options.pop("env", {})}
+        options.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's & ignores it
         return subprocess.run(
             [sys.executable, "-c", program, "score", *words, "--json"],
             capture_output=True,
