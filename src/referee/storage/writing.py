@@ -68,7 +68,7 @@ class _Details(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _details = attrgetter(*[field for field in _Details.__struct_fields__ if field != "run_id"])
-_NO_DETAILS = (None,) * len(_Details.__struct_fields__)
+_NO_DETAILS = (None,) * (len(_Details.__struct_fields__) - 1)
 
 
 class _Draft(msgspec.Struct, frozen=True, gc=False):
@@ -126,7 +126,8 @@ class Writing:
         drafts = _drafts(records, places, self._registry)
         stored = self._stored([place.number for place in places if not place.is_new])
         new = [draft for key, draft in drafts.items() if key not in stored]
-        better = {key: draft for key, draft in drafts.items() if key in stored and self._is_better(draft, stored[key])}
+        again = ((key, drafts[key]) for key in stored if key in drafts)
+        better = {key: draft for key, draft in again if self._is_better(draft, stored[key])}
         self._insert(new)
         self._update({stored[key]: draft for key, draft in better.items()})
         if self._is_replacing:
@@ -234,5 +235,6 @@ def _details_of(draft: _Draft) -> tuple[str | None, str | None]:
     """The reason, and what else is kept beside the number; `None` where there is nothing."""
     score = draft.score
     reason = None if score.reason is None else codec.clean(score.reason)
-    kept = (*_details(score), None if score.run_id == draft.run_id else score.run_id)
-    return reason, None if kept == _NO_DETAILS else codec.encode(_Details(*kept))
+    kept = _details(score)
+    run_id = None if score.run_id == draft.run_id else score.run_id
+    return reason, None if run_id is None and kept == _NO_DETAILS else codec.encode(_Details(*(*kept, run_id)))
