@@ -113,6 +113,8 @@ def questions(store: Store, chance: random.Random) -> dict[str, Callable[[], Any
     """Every question that the Studio's pages ask, with values drawn anew at each call."""
     page, scores = store.scores.page, store.scores
     last = store.scores.count().count
+    grid = store.experiments.grid
+    second = {name: grid("experiment-1", sort=ColumnKey(name), descending=True).next for name in SCORERS}
 
     def scorer() -> str:
         return chance.choice(SCORERS)
@@ -164,17 +166,14 @@ def questions(store: Store, chance: random.Random) -> dict[str, Callable[[], Any
         "facets of a tag": lambda: scores.facets(ScoreFilter(tag="long")),
         "experiments": store.experiments.latest,
         "columns of an experiment": lambda: store.experiments.columns("experiment-1"),
-        "grid of an experiment": lambda: store.experiments.grid("experiment-1"),
-        "grid sorted by a scorer": lambda: store.experiments.grid("experiment-1", sort=ColumnKey(scorer())),
-        "grid sorted by a scorer, next page": lambda: store.experiments.grid(
-            "experiment-1",
-            sort=(key := ColumnKey(scorer())),
-            descending=True,
-            after=store.experiments.grid("experiment-1", sort=key, descending=True).next,
+        "grid of an experiment": lambda: grid("experiment-1"),
+        "grid sorted by a scorer": lambda: grid("experiment-1", sort=ColumnKey(scorer())),
+        "grid sorted by a scorer, next page": lambda: grid(
+            "experiment-1", sort=ColumnKey(name := scorer()), descending=True, after=second[name]
         ),
-        "grid of what failed": lambda: store.experiments.grid("experiment-1", GridFilter(outcomes=("failed",))),
-        "grid of errors": lambda: store.experiments.grid("experiment-1", GridFilter(outcomes=("error",))),
-        "grid of a tag": lambda: store.experiments.grid("experiment-1", GridFilter(tag="long")),
+        "grid of what failed": lambda: grid("experiment-1", GridFilter(outcomes=("failed",))),
+        "grid of errors": lambda: grid("experiment-1", GridFilter(outcomes=("error",))),
+        "grid of a tag": lambda: grid("experiment-1", GridFilter(tag="long")),
         "compare all scorers' figures": lambda: store.experiments.columns_of_both("experiment-1", "experiment-2"),
         "compare a scorer, the worst items first": lambda: store.experiments.compare(
             "experiment-1", "experiment-2", scorer()

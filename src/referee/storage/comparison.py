@@ -188,9 +188,10 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     if not is_sqlite(connection):
         # PostgreSQL would read all runs of the store else; SQLite would begin at the runs and look up each score.
         query = query.where(runs.c.experiment == experiment)
-    found = _plain_rows(connection, query)
-    is_single = len(versions) == 1 and not has_repeats(connection, experiment)
-    values: dict[str, float | None] = dict(found) if is_single else _means(found)
+    rows = list(_plain_rows(connection, query))
+    values: dict[str, float | None] = dict(rows)
+    if len(values) < len(rows):
+        values = _means(rows)
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,

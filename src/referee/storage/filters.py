@@ -6,9 +6,10 @@ from datetime import date
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, exists, select
+from sqlalchemy import ARRAY, BigInteger, ColumnElement, Connection, Select, any_, exists, literal, select
 
 from referee.errors import OptionError
+from referee.storage.bulk import is_sqlite
 from referee.storage.days import DAY_MS, day_number
 from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
@@ -109,6 +110,7 @@ class Selection:
 
     def __init__(self, connection: Connection, given: ScoreFilter) -> None:
         self.filter = given
+        self._is_sqlite = is_sqlite(connection)
         self.outcomes = [OUTCOMES.index(outcome) for outcome in given.outcomes]
         self.experiment = None if given.experiment is None else find(connection, given.experiment).number
         #: The runs asked for, where they are few.
@@ -195,9 +197,15 @@ class Selection:
         if not self.filter.asks_run:
             return []
         if self.runs is not None:
-            return [scores.c.run.in_(self.runs)]
+            return [self._is_among(self.runs)]
         wanted = _wanted_runs(self).subquery()
         return [exists(select(1).select_from(wanted).where(wanted.c.id == scores.c.run))]
+
+    def _is_among(self, numbers: list[int]) -> ColumnElement[bool]:
+        """A score of these runs. PostgreSQL takes a list as one value, which is quicker than a thousand."""
+        if self._is_sqlite:
+            return scores.c.run.in_(numbers)
+        return scores.c.run == any_(literal(numbers, ARRAY(BigInteger)))
 
     def rows_of_runs(self, *columns: ColumnElement[Any]) -> Select[Any]:
         """Columns of the scores that fit, found by way of the runs that are asked for."""
