@@ -112,7 +112,7 @@ class RunReader:
                     yield batch
                     batch = []
                     start = self._bytes
-        except ReadError:
+        except Exception:  # a bad line, or a warning that shall be an error: what was read before it is given first
             if batch:
                 yield batch
             raise

@@ -123,12 +123,7 @@ def _interval_by_item(
     query = (
         select(scores.c.value, runs.c.item)
         .join(runs, runs.c.id == scores.c.run)
-        .where(
-            scores.c.experiment == experiment,
-            scores.c.scorer.in_(versions),
-            scores.c.turn == (WHOLE_RUN if turn is None else turn),
-            scores.c.value.isnot(None),
-        )
+        .where(*in_column(experiment, versions, turn), scores.c.value.isnot(None))
     )
     found = connection.execute(query).all()
     return mean_interval([row.value for row in found], CONFIDENCE, groups=[row.item for row in found])
@@ -137,6 +132,15 @@ def _interval_by_item(
 def stored_turn(turn: int | None) -> int:
     """A turn as it is stored."""
     return WHOLE_RUN if turn is None else turn
+
+
+def in_column(experiment: int, versions: Sequence[int], turn: int | None) -> list[ColumnElement[bool]]:
+    """What scores must be to stand in a column; `versions` are the rows of its scorer."""
+    return [
+        scores.c.experiment == experiment,
+        scores.c.scorer.in_(versions),
+        scores.c.turn == stored_turn(turn),
+    ]
 
 
 def versions_of(connection: Connection, experiment: int, key: ColumnKey) -> list[int]:

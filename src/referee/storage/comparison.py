@@ -16,7 +16,15 @@ from referee.errors import OptionError
 from referee.scores import TOLERANCE
 from referee.statistics import Interval, paired_test
 from referee.storage.bulk import is_sqlite
-from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, versions_of
+from referee.storage.columns import (
+    ColumnKey,
+    GridColumn,
+    has_repeats,
+    in_column,
+    read_columns,
+    stored_turn,
+    versions_of,
+)
 from referee.storage.experiment_rows import find
 from referee.storage.figures import CONFIDENCE
 from referee.storage.schema import runs, scorers, scores
@@ -24,7 +32,7 @@ from referee.storage.schema import runs, scorers, scores
 #: What became of an item from the first experiment to the second. `no_score` where one of them has no number for it.
 Change: TypeAlias = Literal["worse", "better", "same", "only_first", "only_second", "no_score"]
 CHANGES: tuple[Change, ...] = ("worse", "better", "same", "only_first", "only_second", "no_score")
-#: How many items one query may name, and how many rows are fetched at once.
+#: How many items one query may name.
 _CHUNK = 2000
 
 
@@ -179,16 +187,12 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     query = (
         select(runs.c.item, scores.c.value)
         .join_from(scores, runs, runs.c.id == scores.c.run)
-        .where(
-            scores.c.experiment == experiment,
-            scores.c.scorer.in_(versions),
-            scores.c.turn == stored_turn(column.turn),
-        )
+        .where(*in_column(experiment, versions, column.turn))
     )
     if not is_sqlite(connection):
         # PostgreSQL would read all runs of the store else; SQLite would begin at the runs and look up each score.
         query = query.where(runs.c.experiment == experiment)
-    rows = list(_plain_rows(connection, query))
+    rows = _plain_rows(connection, query)
     values: dict[str, float | None] = dict(rows)
     if len(values) < len(rows):
         values = _means(rows)
@@ -201,13 +205,12 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     )
 
 
-def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[Any, Any]]:
+def _plain_rows(connection: Connection, query: Select[Any]) -> list[tuple[Any, Any]]:
     """The rows as the driver gives them: numbers and texts need no conversion, and thousands of rows no objects."""
     with connection.execute(query) as result:
-        cursor: Any = result.cursor
-        # PostgreSQL's driver is quick with many rows and slow with one.
-        while rows := cursor.fetchmany(_CHUNK):
-            yield from rows
+        cursor = result.cursor
+        assert cursor is not None
+        return cursor.fetchall()  # type: ignore[return-value]
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, literal, select, tuple_
 
 from referee.errors import OptionError
-from referee.storage.columns import ColumnKey, GridColumn, has_repeats, read_columns, stored_turn, used_in, versions_of
+from referee.storage.columns import ColumnKey, GridColumn, has_repeats, in_column, read_columns, used_in, versions_of
 from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
 from referee.storage.pages import LARGEST
@@ -155,11 +155,7 @@ def _sorted_runs(
     if sort is None:
         return _selected(by_item).select_from(runs), _Sorting(by_item, [descending, descending])
     versions = versions_of(connection, experiment, sort)
-    wanted = (
-        scores.c.experiment == experiment,
-        scores.c.scorer.in_(versions),
-        scores.c.turn == stored_turn(sort.turn),
-    )
+    wanted = in_column(experiment, versions, sort.turn)
     found = select(scores.c.run, scores.c.outcome, scores.c.value).where(*wanted).subquery()
     rank = case(
         (found.c.value.isnot(None), 0),

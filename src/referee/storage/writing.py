@@ -68,7 +68,7 @@ class _Details(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _details = attrgetter(*[field for field in _Details.__struct_fields__ if field != "run_id"])
-_NO_DETAILS = (None,) * (len(_Details.__struct_fields__) - 1)
+_NO_DETAILS = (None,) * len(_Details.__struct_fields__)
 
 
 class _Draft(msgspec.Struct, frozen=True, gc=False):
@@ -235,6 +235,5 @@ def _details_of(draft: _Draft) -> tuple[str | None, str | None]:
     """The reason, and what else is kept beside the number; `None` where there is nothing."""
     score = draft.score
     reason = None if score.reason is None else codec.clean(score.reason)
-    kept = _details(score)
-    run_id = None if score.run_id == draft.run_id else score.run_id
-    return reason, None if run_id is None and kept == _NO_DETAILS else codec.encode(_Details(*(*kept, run_id)))
+    kept = (*_details(score), None if score.run_id == draft.run_id else score.run_id)
+    return reason, None if kept == _NO_DETAILS else codec.encode(_Details(*kept))
