@@ -73,6 +73,15 @@ def test_runs_before_a_bad_line_are_scored(tmp_path: Path) -> None:
         next(scored)
 
 
+def test_runs_before_a_warning_that_is_an_error_are_scored(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(lines(3) + b"{bad\n")
+    scored = score_runs(read_runs(path), quick())
+    assert [next(scored)[0].id for _ in range(3)] == ["r0", "r1", "r2"]
+    with pytest.raises(UserWarning, match=r"runs\.jsonl.*4"):
+        next(scored)
+
+
 def test_functions_of_one_s_own_see_the_runs_one_by_one(tmp_path: Path) -> None:
     seen: list[tuple[str, str]] = []
 
