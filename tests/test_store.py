@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from referee import Message, OptionError, Run, Score, Text, ToolCall, Usage, checks, create_scorer, to_run
 from referee.bounds import Bounds
@@ -307,6 +308,18 @@ def test_figures_that_no_column_holds_do_not_stop_a_write(store: Store) -> None:
 def test_a_number_beyond_the_database_is_one_line(store: Store, number: int) -> None:
     with pytest.raises(StoreError, match=r"too large|out of range"):
         store.label(1, author="ann", score=number)
+
+
+def test_what_the_driver_refuses_while_rows_go_in_is_one_clear_line_and_nothing_of_it_stays(store: Store) -> None:
+    store.save([scored("run-1", {"a": 0.5})])
+    with store.database.write() as connection:
+        connection.execute(text("ALTER TABLE score_details RENAME TO gone"))
+    with pytest.raises(StoreError, match=r"score_details") as caught:
+        store.save([scored("run-2", {"a": None})])
+    assert "\n" not in str(caught.value)
+    with store.database.write() as connection:
+        connection.execute(text("ALTER TABLE gone RENAME TO score_details"))
+    assert [row.item for row in rows(store)] == ["run-1"]
 
 
 def test_the_database_of_something_else_is_refused(tmp_path: Path) -> None:

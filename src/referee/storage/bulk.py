@@ -39,15 +39,13 @@ def take_numbers(connection: Connection, table: Table, count: int) -> range | li
 
 
 def insert_rows(connection: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of which none is there yet: tuples in the order of `columns`."""
+    """Insert rows of which none is there yet: tuples in the order of `columns`, each asked for when it is its turn."""
     named = ", ".join(columns)
+    driver: Any = connection.connection.driver_connection
     if is_sqlite(connection):
         marks = ", ".join("?" * len(columns))
-        many = list(rows)
-        if many:
-            connection.exec_driver_sql(f"INSERT INTO {table.name} ({named}) VALUES ({marks})", many)  # noqa: S608
+        driver.executemany(f"INSERT INTO {table.name} ({named}) VALUES ({marks})", rows)  # noqa: S608
         return
-    driver: Any = connection.connection.driver_connection
     with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({named}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)

@@ -82,11 +82,17 @@ class Database:
         """Give the connections back."""
         self.engine.dispose()
 
+    @property
+    def _driver_error(self) -> type[Exception]:
+        """What the driver itself raises where rows go past SQLAlchemy (see `bulk`)."""
+        found: type[Exception] = self.engine.dialect.loaded_dbapi.Error
+        return found
+
     @contextmanager
     def _reported(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
+        except (DBAPIError, self._driver_error) as error:
             raise StoreError(f"{self.shown}: {_one_line(error)}") from error
         except OverflowError as error:
             raise StoreError(f"{self.shown}: a number is too large for the database: {error}") from error
@@ -220,6 +226,6 @@ def _forget_after_fork(engine: Engine) -> None:
         os.register_at_fork(after_in_child=forget)
 
 
-def _one_line(error: SQLAlchemyError) -> str:
+def _one_line(error: Exception) -> str:
     cause = getattr(error, "orig", None) or error
     return " ".join(str(cause).split())

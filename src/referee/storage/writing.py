@@ -68,6 +68,7 @@ class _Details(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 _details = attrgetter(*[field for field in _Details.__struct_fields__ if field != "run_id"])
+_NOTHING_KEPT = (None, None)
 _NO_DETAILS = (None,) * len(_Details.__struct_fields__)
 
 
@@ -152,17 +153,18 @@ class Writing:
         return stored
 
     def _insert(self, drafts: Sequence[_Draft]) -> None:
-        rows, details = [], []
-        for number, draft in zip(take_numbers(self._connection, scores, len(drafts)), drafts):
-            rows.append(
-                (number, draft.run, draft.turn, draft.scorer, self._experiment, draft.outcome, draft.value, draft.at)
-            )
-            reason, body = _details_of(draft)
-            if reason is not None or body is not None:
-                details.append((number, reason, body))
-            self._count(draft)
+        numbers = take_numbers(self._connection, scores, len(drafts))
+        rows = (
+            (number, draft.run, draft.turn, draft.scorer, self._experiment, draft.outcome, draft.value, draft.at)
+            for number, draft in zip(numbers, drafts)
+        )
+        details = (
+            (number, *kept) for number, draft in zip(numbers, drafts) if (kept := _details_of(draft)) != _NOTHING_KEPT
+        )
         insert_rows(self._connection, scores, _SCORE_COLUMNS, rows)
         insert_rows(self._connection, score_details, _DETAIL_COLUMNS, details)
+        for draft in drafts:
+            self._count(draft)
 
     def _update(self, better: dict[_Stored, _Draft]) -> None:
         """Put new outcomes in the place of stored ones."""
