@@ -220,7 +220,7 @@ def paired_test(
     """
     if not pairs:
         raise OptionError("a comparison needs at least one pair")
-    firsts, seconds = zip(*pairs)
+    firsts, seconds = [first for first, _ in pairs], [second for _, second in pairs]
     differences = [value if abs(value) > _NONE else 0.0 for value in map(operator.sub, seconds, firsts)]
     rates = all(map((0, 1).__contains__, (*firsts, *seconds)))
     p_value = (

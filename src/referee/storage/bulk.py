@@ -40,23 +40,27 @@ def take_numbers(connection: Connection, table: Table, count: int) -> range | li
 
 def insert_rows(connection: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
     """Insert rows of which none is there yet: tuples in the order of `columns`, each asked for when it is its turn."""
-    named = ", ".join(columns)
-    driver: Any = connection.connection.driver_connection
     if is_sqlite(connection):
-        marks = ", ".join("?" * len(columns))
-        driver.executemany(f"INSERT INTO {table.name} ({named}) VALUES ({marks})", rows)  # noqa: S608
+        _cursor(connection).executemany(_insert(connection, table, columns), rows)
         return
-    with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({named}) FROM STDIN") as copy:
+    named = ", ".join(columns)
+    with _cursor(connection) as cursor, cursor.copy(f"COPY {table.name} ({named}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
 
 
 def insert_missing(
-    connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    connection: Connection, table: Table, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
 ) -> None:
     """Insert those rows whose key is not there yet; it waits for another writer of the same key."""
-    mark = "?" if is_sqlite(connection) else "%s"
-    marks = ", ".join([mark] * len(columns))
-    statement = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
-    if rows:
-        connection.exec_driver_sql(statement, list(rows))
+    _cursor(connection).executemany(f"{_insert(connection, table, columns)} ON CONFLICT DO NOTHING", rows)
+
+
+def _cursor(connection: Connection) -> Any:
+    driver: Any = connection.connection.driver_connection
+    return driver.cursor()
+
+
+def _insert(connection: Connection, table: Table, columns: Sequence[str]) -> str:
+    marks = ", ".join(["?" if is_sqlite(connection) else "%s"] * len(columns))
+    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own names

@@ -153,9 +153,11 @@ def read_comparison(
         _absent(connection, numbers[1], before.values.keys() - after.values.keys()),
     )
     pairs = _pairs(before.values, after.values)
-    found = _changes(before, after, pairs, absent)
+    sign = -1 if before.lower_is_better else 1
+    gains = {item: (second - first) * sign for item, (first, second) in pairs.items()}
+    found = _changes(before, after, gains, absent)
     wanted = [change for change in CHANGES if not changes or change in changes]
-    listed = list(_listed(found, wanted, offset, limit))
+    listed = list(_listed(found, gains, wanted, offset, limit))
     first_numbers, second_numbers = (
         _numbers(connection, number, column, [item for _, item in listed]) for number in numbers
     )
@@ -192,10 +194,13 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     if not is_sqlite(connection):
         # PostgreSQL would read all runs of the store else; SQLite would begin at the runs and look up each score.
         query = query.where(runs.c.experiment == experiment)
-    rows = _plain_rows(connection, query)
-    values: dict[str, float | None] = dict(rows)
-    if len(values) < len(rows):
-        values = _means(rows)
+    values: dict[str, float | None] = {}
+    count = 0
+    for item, value in _plain_rows(connection, query):
+        values[item] = value
+        count += 1
+    if len(values) < count:
+        values = _means(_plain_rows(connection, query))
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
@@ -205,12 +210,11 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     )
 
 
-def _plain_rows(connection: Connection, query: Select[Any]) -> list[tuple[Any, Any]]:
-    """The rows as the driver gives them: numbers and texts need no conversion, and thousands of rows no objects."""
+def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[Any, Any]]:
+    """The rows as the driver gives them, one at a time: ten thousand rows that are kept wake the garbage collector."""
     with connection.execute(query) as result:
-        cursor = result.cursor
-        assert cursor is not None
-        return cursor.fetchall()  # type: ignore[return-value]
+        rows: Any = result.cursor
+        yield from rows
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -259,34 +263,28 @@ def _pairs(before: Mapping[str, float | None], after: Mapping[str, float | None]
     }
 
 
-#: How much an item gained, and the item.
-_Gain = tuple[float, str]
-
-
 def _changes(
-    before: _Side, after: _Side, pairs: Mapping[str, tuple[float, float]], absent: tuple[set[str], set[str]]
-) -> dict[Change, list[_Gain]]:
+    before: _Side, after: _Side, gains: Mapping[str, float], absent: tuple[set[str], set[str]]
+) -> dict[Change, list[str]]:
     """The items by what became of them."""
-    found: dict[Change, list[_Gain]] = {change: [] for change in CHANGES}
+    found: dict[Change, list[str]] = {change: [] for change in CHANGES}
     worse, better, same = found["worse"], found["better"], found["same"]
-    sign = -1 if before.lower_is_better else 1
-    for item, (first, second) in pairs.items():
-        gain = (second - first) * sign
-        (worse if gain < -TOLERANCE else better if gain > TOLERANCE else same).append((gain, item))
-    unpaired = [item for item in before.values if item not in pairs]
+    for item, gain in gains.items():
+        (worse if gain < -TOLERANCE else better if gain > TOLERANCE else same).append(item)
+    unpaired = [item for item in before.values if item not in gains]
     unpaired += after.values.keys() - before.values.keys()
     for item in unpaired:
         missing: Change = "only_first" if item in absent[1] else "only_second" if item in absent[0] else "no_score"
-        found[missing].append((0.0, item))
+        found[missing].append(item)
     return found
 
 
 def _listed(
-    found: Mapping[Change, list[_Gain]], wanted: Iterable[Change], offset: int, limit: int
+    found: Mapping[Change, list[str]], gains: Mapping[str, float], wanted: Iterable[Change], offset: int, limit: int
 ) -> Iterator[tuple[Change, str]]:
     """The asked part of the items, in the order of the changes, the largest loss first."""
     for change in wanted:
-        for _, item in nsmallest(offset + limit, found[change])[offset:]:
+        for item in nsmallest(offset + limit, found[change], key=lambda item: (gains.get(item, 0.0), item))[offset:]:
             yield change, item
             limit -= 1
         offset = max(0, offset - len(found[change]))

@@ -25,13 +25,15 @@ LOCK_TIMEOUT = 120
 _MIGRATION_LOCK = 7_366_216_337
 
 _PRAGMAS = (
+    # Of a new file: half as many pages are split and written than with the 4,096 bytes of the default.
+    "PRAGMA page_size=8192",
     f"PRAGMA busy_timeout={LOCK_TIMEOUT * 1000}",
     # Every commit reaches the disk before it is reported; with the write-ahead log that is one sync.
     "PRAGMA synchronous=FULL",
     "PRAGMA cache_size=-65536",
     "PRAGMA temp_store=MEMORY",
     # Pages of indexes that are written again and again go to the file once in 64 MB.
-    "PRAGMA wal_autocheckpoint=16000",
+    "PRAGMA wal_autocheckpoint=8000",
     "PRAGMA journal_size_limit=67108864",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection, bindparam, select, update
@@ -25,7 +25,7 @@ _CHUNK = 2000
 _Place = tuple[str, int]
 
 
-class RunKey(NamedTuple):
+class RunKey(msgspec.Struct, frozen=True, gc=False):
     """Where a record's run lies, its time, and whether this write put it there."""
 
     number: int
@@ -33,7 +33,7 @@ class RunKey(NamedTuple):
     is_new: bool
 
 
-class _Stored(NamedTuple):
+class _Stored(msgspec.Struct, frozen=True, gc=False):
     number: int
     item: str
     repeat: int
@@ -140,7 +140,7 @@ def _insert_or_find(
         connection,
         runs,
         _COLUMNS,
-        [(numbers[place], *_values(row)) for place, (row, _) in ordered.items()],
+        ((numbers[place], *_values(row)) for place, (row, _) in ordered.items()),
     )
     inserted = _inserted(connection, numbers)
     stored = {
@@ -179,8 +179,8 @@ def _find(connection: Connection, places: Sequence[_Place], experiment: int) -> 
 
 
 def _insert_contents(connection: Connection, new: Sequence[tuple[int, ScoredRun]]) -> None:
-    insert_rows(connection, run_contents, _CONTENT_COLUMNS, [_content(number, record) for number, record in new])
-    tags = [(codec.name(tag), number) for number, record in new for tag in sorted(set(record.tags))]
+    insert_rows(connection, run_contents, _CONTENT_COLUMNS, (_content(number, record) for number, record in new))
+    tags = ((codec.name(tag), number) for number, record in new for tag in sorted(set(record.tags)))
     insert_rows(connection, run_tags, ("tag", "run"), tags)
 
 
