@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, union_all
 
 from referee.errors import OptionError
 from referee.scores import TOLERANCE
@@ -34,6 +35,8 @@ Change: TypeAlias = Literal["worse", "better", "same", "only_first", "only_secon
 CHANGES: tuple[Change, ...] = ("worse", "better", "same", "only_first", "only_second", "no_score")
 #: How many items one query may name.
 _CHUNK = 2000
+#: How many rows are in memory as such at a time.
+_PART = 500
 
 
 class ScorerInBoth(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,9 +161,7 @@ def read_comparison(
     found = _changes(before, after, gains, absent)
     wanted = [change for change in CHANGES if not changes or change in changes]
     listed = list(_listed(found, gains, wanted, offset, limit))
-    first_numbers, second_numbers = (
-        _numbers(connection, number, column, [item for _, item in listed]) for number in numbers
-    )
+    first_numbers, second_numbers = _numbers(connection, numbers, column, [item for _, item in listed])
     return ScorerComparison(
         scorer=column.scorer,
         turn=column.turn,
@@ -196,11 +197,11 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
         query = query.where(runs.c.experiment == experiment)
     values: dict[str, float | None] = {}
     count = 0
-    for item, value in _plain_rows(connection, query):
-        values[item] = value
-        count += 1
+    for rows in _plain_rows(connection, query):
+        values.update(rows)
+        count += len(rows)
     if len(values) < count:
-        values = _means(_plain_rows(connection, query))
+        values = _means(chain.from_iterable(_plain_rows(connection, query)))
     described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
@@ -210,11 +211,12 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     )
 
 
-def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[Any, Any]]:
-    """The rows as the driver gives them, one at a time: ten thousand rows that are kept wake the garbage collector."""
+def _plain_rows(connection: Connection, query: Select[Any]) -> Iterator[list[tuple[Any, Any]]]:
+    """The rows as the driver gives them, in parts that are too small to wake the garbage collector."""
     with connection.execute(query) as result:
-        rows: Any = result.cursor
-        yield from rows
+        cursor: Any = result.cursor
+        while rows := cursor.fetchmany(_PART):
+            yield rows
 
 
 def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
@@ -227,21 +229,26 @@ def _means(found: Iterable[tuple[str, float | None]]) -> dict[str, float | None]
     return {item: sum(values) / len(values) if values else None for item, values in listed.items()}
 
 
-def _numbers(connection: Connection, experiment: int, column: ColumnKey, items: Sequence[str]) -> dict[str, int]:
-    """By item the number of its score, of a repeated item that of the last one."""
+def _numbers(
+    connection: Connection, experiments: Sequence[int], column: ColumnKey, items: Sequence[str]
+) -> list[dict[str, int]]:
+    """For each experiment, by item the number of its score, of a repeated item that of the last one."""
     query = (
-        select(runs.c.item, scores.c.id)
+        select(runs.c.experiment, runs.c.item, scores.c.id.label("number"))
         .join(scores, scores.c.run == runs.c.id)
         .join(scorers, scorers.c.id == scores.c.scorer)
         .where(
-            runs.c.experiment == experiment,
             runs.c.item.in_(items),
             scores.c.turn == stored_turn(column.turn),
             scorers.c.scorer_id == column.scorer,
         )
-        .order_by(scores.c.id)
     )
-    return {item: number for item, number in connection.execute(query)}  # noqa: C416 - typed rows
+    # One round trip, and yet each half begins at the runs of its one experiment, which both databases do quickly.
+    both = union_all(*(query.where(runs.c.experiment == experiment) for experiment in set(experiments)))
+    found: dict[int, dict[str, int]] = {experiment: {} for experiment in experiments}
+    for experiment, item, number in connection.execute(both.order_by("number")):
+        found[experiment][item] = number
+    return [found[experiment] for experiment in experiments]
 
 
 def _absent(connection: Connection, experiment: int, items: Iterable[str]) -> set[str]:
