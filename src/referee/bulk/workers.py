@@ -37,7 +37,7 @@ _APART: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
 class _Worker:
     """A worker process, and the thread that reads from it; the thread reads on when it is told to."""
 
-    def __init__(self, order: bytes, events: SimpleQueue[tuple[_Worker, bytes | None]]) -> None:
+    def __init__(self, order: bytes, events: SimpleQueue[tuple[_Worker, wire.Frame | None]]) -> None:
         self.shard: Shard | None = None
         self._events = events
         self._may_read = threading.Semaphore(1)
@@ -90,7 +90,7 @@ class _Worker:
     def _read(self) -> None:
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
-        frame: bytes | None = b""
+        frame: wire.Frame | None = b""
         while frame is not None:
             self._may_read.acquire()
             try:
@@ -142,7 +142,7 @@ class LocalWorkers:
         self._order = wire.encode(job)
         self.processes = self._count = count
         self._keeps_order = keeps_order
-        self._events: SimpleQueue[tuple[_Worker, bytes | None]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[_Worker, wire.Frame | None]] = SimpleQueue()
         self._workers: list[_Worker] = []
         self._turns: dict[int, _Turn] = {}
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from array import array
 
-_FIRST_SIZE = 1 << 10
+_BITS = 6  # of a hash, which choose its table
+_TABLES, _MASK = 1 << _BITS, (1 << _BITS) - 1
+_FIRST_SIZE = 16
 
 
 class UniqueIds:
     """Gives ids that repeat `#2`, `#3` at their end.
 
-    Only a 64-bit hash of each id is kept, in an open hash table of 12 to 24 bytes an id: a set of integers takes 70. Two
-    of a million different ids have the same hash in one of 30 million files.
+    Only a 64-bit hash of each id is kept, in open hash tables of 12 to 18 bytes an id: a set of integers takes 70. They
+    are many, so that what is copied while one grows is little. Two of a million different ids have the same hash in one
+    of 30 million files.
 
     Example:
         >>> ids = UniqueIds()
@@ -20,46 +23,61 @@ class UniqueIds:
     """
 
     def __init__(self) -> None:
-        self._table = _free(_FIRST_SIZE)
-        self._mask = _FIRST_SIZE - 1
-        self._room = _FIRST_SIZE * 2 // 3
+        self._tables = [_Table() for _ in range(_TABLES)]
         self._repeats: dict[str, int] = {}
 
     def of(self, name: str) -> str:
         """The id, or the id with a number at its end when it was given before."""
-        while not self._add(hash(name) or 1):
+        while True:
+            key = hash(name) or 1
+            if self._tables[key & _MASK].add(key):
+                return name
             count = self._repeats.get(name, 1) + 1
             self._repeats[name] = count
             name = f"{name}#{count}"
-        return name
 
-    def _add(self, key: int) -> bool:
-        """Keep a hash; whether it is new."""
-        table, mask = self._table, self._mask
-        place = key & mask
-        while found := table[place]:
+
+class _Table:
+    """An open hash table of numbers that are not 0, at most two thirds full."""
+
+    __slots__ = ("_keys", "_room", "_size")
+
+    def __init__(self) -> None:
+        self._size = _FIRST_SIZE
+        self._keys = _free(_FIRST_SIZE)
+        self._room = _room(_FIRST_SIZE)
+
+    def add(self, key: int) -> bool:
+        """Keep a number; whether it is new."""
+        keys, size = self._keys, self._size
+        place = (key >> _BITS) % size
+        while found := keys[place]:
             if found == key:
                 return False
-            place = (place + 1) & mask
-        table[place] = key
+            place = (place + 1) % size
+        keys[place] = key
         self._room -= 1
         if not self._room:
             self._grow()
         return True
 
     def _grow(self) -> None:
-        kept = self._table
-        size = 2 * len(kept)
-        mask = size - 1
-        table = _free(size)
-        for key in kept:
+        old = self._keys
+        size = self._size * 3 // 2
+        keys = _free(size)
+        for key in old:
             if key:
-                place = key & mask
-                while table[place]:
-                    place = (place + 1) & mask
-                table[place] = key
-        self._table, self._mask = table, mask
-        self._room = size * 2 // 3 - len(kept) * 2 // 3  # so many are in it already
+                place = (key >> _BITS) % size
+                while keys[place]:
+                    place = (place + 1) % size
+                keys[place] = key
+        self._room = _room(size) - _room(self._size)
+        self._keys, self._size = keys, size
+
+
+def _room(size: int) -> int:
+    """How many numbers a table of this size may hold."""
+    return size * 2 // 3
 
 
 def _free(size: int) -> array[int]:

@@ -19,7 +19,7 @@ from referee.scores import Score, StepError
 _NICENESS = 10
 
 #: Answers a request of two parts: a name and what belongs to it.
-Answer: TypeAlias = Callable[[str, bytes], bytes]
+Answer: TypeAlias = Callable[[str, wire.Frame], bytes]
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
 
 def serve(requests: int, replies: int, duty: Callable[[Any], Answer], settings: Any) -> None:
     """Get ready, say so, then answer each request."""
-    received: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
+    received: SimpleQueue[tuple[str, wire.Frame]] = SimpleQueue()
     threading.Thread(target=_read, args=(requests, received), daemon=True).start()
     answer = duty(settings)
     wire.send(replies, b"")
@@ -43,7 +43,7 @@ def serve(requests: int, replies: int, duty: Callable[[Any], Answer], settings: 
         wire.send(replies, answer(*received.get()))
 
 
-def _read(requests: int, received: SimpleQueue[tuple[str, bytes]]) -> None:
+def _read(requests: int, received: SimpleQueue[tuple[str, wire.Frame]]) -> None:
     """Pass requests on; end the process with its parent, whatever it is doing."""
     while (name := wire.receive(requests)) is not None and (content := wire.receive(requests)) is not None:
         received.put((name.decode(), content))
@@ -62,7 +62,7 @@ def scoring(specs: Mapping[str, Any]) -> Answer:
 
     scorers = {name: load(spec) for name, spec in specs.items()}
 
-    def answer(name: str, frame: bytes) -> bytes:
+    def answer(name: str, frame: wire.Frame) -> bytes:
         scorer = scorers[name]
         if isinstance(scorer, StepError):
             return wire.encode(Score("", "", error=scorer))
@@ -81,7 +81,7 @@ def storing(address: str) -> Answer:
 
     opened: list[Store] = []
 
-    def answer(experiment: str, frame: bytes) -> bytes:
+    def answer(experiment: str, frame: wire.Frame) -> bytes:
         try:
             if not opened:
                 opened.append(Store(address))

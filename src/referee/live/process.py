@@ -51,7 +51,7 @@ class ChildProcess:
         self._closed = threading.Event()
         self._started = -_BETWEEN_STARTS
 
-    def ask(self, frames: list[bytes], timeout: float) -> bytes:
+    def ask(self, frames: list[bytes], timeout: float) -> wire.Frame:
         """Send a request and wait for its answer. For one thread at a time.
 
         Raises:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
+#: The content of a frame.
+Frame: TypeAlias = bytes | bytearray
+
 #: In place of an experiment: the runs that were dropped follow.
 DROPS = ""
 
 _LENGTH = 4
-_LARGEST_READ = 1 << 20
 #: First byte of a frame's content: MessagePack, or JSON for what that can't hold (numbers beyond 64 bits, lone surrogates).
 _PACKED, _JSON = b"p", b"j"
 #: What MessagePack writes before the length of a long list.
@@ -61,16 +64,15 @@ def encode_list(values: Sequence[Any]) -> bytes:
     return b"".join((_PACKED, _LIST, len(packed).to_bytes(4, "big"), *packed))
 
 
-def decode(content: bytes, type: type[T]) -> T:
+def decode(content: Frame, type: type[T]) -> T:
     """The value that `encode` wrote.
 
     Raises:
         msgspec.ValidationError: It is of another type.
     """
-    kind, body = content[:1], content[1:]
-    if kind == _PACKED:
-        return msgspec.msgpack.decode(body, type=type)
-    return msgspec.convert(json.loads(body), type)
+    if content.startswith(_PACKED):
+        return msgspec.msgpack.decode(memoryview(content)[1:], type=type)
+    return msgspec.convert(json.loads(content[1:]), type)
 
 
 def send(descriptor: int, content: bytes) -> None:
@@ -85,21 +87,23 @@ def send(descriptor: int, content: bytes) -> None:
             rest = rest[os.write(descriptor, rest) :]
 
 
-def receive(descriptor: int) -> bytes | None:
+def receive(descriptor: int) -> bytearray | None:
     """Read one frame; `None` at the end of the stream, also in the middle of a frame."""
     head = _read(descriptor, _LENGTH)
     return None if head is None else _read(descriptor, int.from_bytes(head, "big"))
 
 
-def _read(descriptor: int, count: int) -> bytes | None:
-    parts = []
-    while count:
-        part = os.read(descriptor, min(count, _LARGEST_READ))
-        if not part:
-            return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+def _read(descriptor: int, count: int) -> bytearray | None:
+    """So many bytes, read to where they stay: pieces of a megabyte, cut to what came, would leave holes in the memory."""
+    content = bytearray(count)
+    rest = memoryview(content)
+    with io.FileIO(descriptor, closefd=False) as stream:
+        while rest:
+            done = stream.readinto(rest)
+            if not done:
+                return None
+            rest = rest[done:]
+    return content
 
 
 def take_pipes() -> tuple[int, int]:
