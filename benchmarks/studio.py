@@ -31,6 +31,8 @@ from referee.storage.store import Store
 from referee.studio.query import address
 
 SLOWEST_MS, MOST_BYTES, SLOWEST_START_S = 150, 150_000, 1.0
+#: So many starts are measured.
+STARTS = 7
 
 
 ITEMS, CHANGED, LABELS, JOBS = 10_000, 2_000, 200, 20
@@ -143,7 +145,9 @@ class Server:
     def __init__(self, path: str) -> None:
         started = time.perf_counter()
         command = [sys.executable, "-c", "from referee.cli import main; main()", "studio", path, "--port", "0"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # An installed package is compiled; one in a working tree must be allowed to keep what it compiled.
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=kept)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().rstrip().rstrip("/").rpartition(":")[2])
         self.get("/")
@@ -167,6 +171,14 @@ class Server:
         return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
+def start_seconds(path: str) -> float:
+    """The seconds from the command to the first page."""
+    server = Server(path)
+    server.process.kill()
+    server.process.wait()
+    return server.start_seconds
+
+
 def main() -> None:
     """Measure every page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -183,11 +195,14 @@ def main() -> None:
         if is_new:
             fill(store, given.scores)
             complete(store)
-        Server(path).process.kill()  # so that the files are in the system's memory
+        starts = [start_seconds(path) for _ in range(STARTS + 1)][1:]  # the first brings the files into memory
+        print(
+            f"{store.scores.count().count:,} scores; start to first page: median of {STARTS} "
+            f"{statistics.median(starts):.2f} s, {min(starts):.2f} to {max(starts):.2f}"
+        )
+        good &= statistics.median(starts) < SLOWEST_START_S
         server = Server(path)
         stack.callback(server.process.kill)
-        print(f"{store.scores.count().count:,} scores; start to first page {server.start_seconds:.2f} s")
-        good &= server.start_seconds < SLOWEST_START_S
         print("\n| page | median ms | processor ms | bytes |\n|---|---|---|---|")
         for title, link in pages(store, random.Random(1)).items():
             server.get(link())
