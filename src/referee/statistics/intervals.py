@@ -86,7 +86,8 @@ def grouped(values: Sequence[float], groups: Sequence[Hashable] | None) -> Group
     return Groups(sums, counts, len(values), math.fsum(sums) / len(values))
 
 
-def _check_confidence(confidence: float) -> None:
+def check_confidence(confidence: float) -> None:
+    """Refuse a confidence outside 0 to 1."""
     if not 0 < confidence < 1:
         raise OptionError(f"confidence must be between 0 and 1, like 0.95, not {confidence!r}")
 
@@ -109,7 +110,7 @@ def wilson_interval(successes: float, trials: float, confidence: float = 0.95) -
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.49, 0.943)
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     if trials <= 0 or not 0 <= successes <= trials:
         raise OptionError(f"{successes!r} successes of {trials!r} trials are no rate")
     z2 = normal_quantile((1 + confidence) / 2) ** 2
@@ -154,7 +155,7 @@ def rate_interval(
         spread = sample.standard_error**2
         independent = rate * (1 - rate)
         trials = total if spread * total <= independent else max(independent / spread, items)
-        _check_confidence(confidence)
+        check_confidence(confidence)
         p = (1 + confidence) / 2
         trials *= (t_quantile(p, total - 1) / t_quantile(p, items - 1)) ** 2
     return wilson_interval(rate * trials, trials, confidence)
@@ -183,7 +184,7 @@ def t_interval(
         >>> round(interval.low, 4), round(interval.high, 4)
         (-0.0968, 0.8968)
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     sample = grouped(values, groups)
     if len(sample.sums) < 2:
         return None
@@ -221,7 +222,7 @@ def bootstrap_interval(
         >>> bootstrap_interval([0.0, 0.5, 1.0], seed=7) == bootstrap_interval([0.0, 0.5, 1.0], seed=7)
         True
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     if resamples < 1:
         raise OptionError(f"resamples must be 1 or more, not {resamples!r}")
     sample = grouped(values, groups)

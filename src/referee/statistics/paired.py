@@ -7,13 +7,13 @@ import operator
 import sys
 from collections.abc import Sequence
 from random import Random
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from referee.errors import OptionError
-from referee.statistics.intervals import Interval, sum_of_squares, t_interval
-from referee.statistics.student import normal_quantile
+from referee.statistics.intervals import Interval, check_confidence, grouped, sum_of_squares
+from referee.statistics.student import normal_quantile, t_quantile
 
 RESAMPLES = 9999
 #: Up to so many differences that are not 0 every choice of signs is tried; above, signs are drawn.
@@ -99,8 +99,41 @@ def are_rates(differences: Sequence[float]) -> bool:
     return all(value in (-1, 0, 1) for value in differences)
 
 
-def _rate_difference(differences: Sequence[float]) -> tuple[float, float]:
-    """Difference of two rates and its standard error, with one item added to each side that differs.
+class _Spread(NamedTuple):
+    """Of differences the centre and its standard error; `freedom` is `None` for passes and failures."""
+
+    centre: float
+    error: float
+    freedom: int | None = None
+
+
+def _spread(differences: Sequence[float], rates: bool | None) -> _Spread | None:
+    """The spread of differences; `None` for a single one, which has none."""
+    if len(differences) > 1 and (are_rates(differences) if rates is None else rates):
+        return _rate_spread(differences)
+    sample = grouped(differences, None)
+    return None if len(differences) < 2 else _Spread(sample.mean, sample.standard_error, len(differences) - 1)
+
+
+def _interval(spread: _Spread | None, confidence: float) -> Interval | None:
+    if spread is None:
+        return None
+    centre, error, freedom = spread
+    if freedom is None:
+        half = normal_quantile((1 + confidence) / 2) * error
+        return Interval(max(-1.0, centre - half), min(1.0, centre + half), confidence, "bonett-price")
+    half = t_quantile((1 + confidence) / 2, freedom) * error
+    return Interval(centre - half, centre + half, confidence, "t")
+
+
+def _detectable(spread: _Spread | None, confidence: float, power: float = 0.8) -> float | None:
+    if spread is None:
+        return None
+    return (normal_quantile((1 + confidence) / 2) + normal_quantile(power)) * spread.error or None
+
+
+def _rate_spread(differences: Sequence[float]) -> _Spread:
+    """The spread of the difference of two rates, with one item added to each side that differs.
 
     D. G. Bonett and R. M. Price, "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on
     Paired Data", 2012.
@@ -108,7 +141,7 @@ def _rate_difference(differences: Sequence[float]) -> tuple[float, float]:
     size = len(differences) + 2
     gained = (sum(value > 0 for value in differences) + 1) / size
     lost = (sum(value < 0 for value in differences) + 1) / size
-    return gained - lost, math.sqrt((gained + lost - (gained - lost) ** 2) / size)
+    return _Spread(gained - lost, math.sqrt((gained + lost - (gained - lost) ** 2) / size))
 
 
 def difference_interval(
@@ -132,13 +165,8 @@ def difference_interval(
         >>> interval.method, interval.low > 0
         ('bonett-price', True)
     """
-    if len(differences) > 1 and (are_rates(differences) if rates is None else rates):
-        if not 0 < confidence < 1:
-            raise OptionError(f"confidence must be between 0 and 1, like 0.95, not {confidence!r}")
-        centre, error = _rate_difference(differences)
-        half = normal_quantile((1 + confidence) / 2) * error
-        return Interval(max(-1.0, centre - half), min(1.0, centre + half), confidence, "bonett-price")
-    return t_interval(differences, confidence)
+    check_confidence(confidence)
+    return _interval(_spread(differences, rates), confidence)
 
 
 def detectable_difference(
@@ -163,15 +191,7 @@ def detectable_difference(
         >>> round(detectable_difference([0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]), 3)
         0.13
     """
-    if len(differences) < 2:
-        return None
-    if are_rates(differences) if rates is None else rates:
-        error = _rate_difference(differences)[1]
-    else:
-        mean = math.fsum(differences) / len(differences)
-        squares = sum_of_squares([value - mean for value in differences])
-        error = math.sqrt(squares / (len(differences) - 1) / len(differences))
-    return (normal_quantile((1 + confidence) / 2) + normal_quantile(power)) * error or None
+    return _detectable(_spread(differences, rates), confidence, power) if differences else None
 
 
 class PairedTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +248,9 @@ def paired_test(
         if rates
         else paired_permutation_test(differences)
     )
-    interval = difference_interval(differences, confidence, rates=rates)
+    check_confidence(confidence)
+    spread = _spread(differences, rates)
+    interval = _interval(spread, confidence)
     if interval is not None:
         ends = max(-widest, interval.low), min(widest, interval.high)
         interval = Interval(*ends, interval.confidence, interval.method)
@@ -239,5 +261,5 @@ def paired_test(
         interval=interval,
         p_value=p_value,
         test="mcnemar" if rates else "permutation",
-        detectable=detectable_difference(differences, confidence, rates=rates),
+        detectable=_detectable(spread, confidence),
     )

@@ -143,16 +143,32 @@ def in_column(experiment: int, versions: Sequence[int], turn: int | None) -> lis
     ]
 
 
-def versions_of(connection: Connection, experiment: int, key: ColumnKey) -> list[int]:
-    """The rows of the scorer of a column, one for each version that gave scores in the experiment.
+class ScorerVersion(NamedTuple):
+    """A version of a scorer: its row, and how its scores are read."""
+
+    number: int
+    version: str
+    low: float
+    high: float
+    lower_is_better: bool
+
+
+def scorer_versions(connection: Connection, experiment: int, key: ColumnKey) -> list[ScorerVersion]:
+    """The versions of the scorer of a column that gave scores in the experiment.
 
     Raises:
         OptionError: The experiment has no such column; names those that it has.
     """
-    of_experiment = select(scorers.c.scorer_id, scorers.c.id).where(used_in(experiment))
-    numbers: dict[str, list[int]] = {}
-    for scorer, number in connection.execute(of_experiment):
-        numbers.setdefault(scorer, []).append(number)
-    if key.scorer not in numbers:
-        raise OptionError(f"there is no scorer {key.scorer!r} here; there are: {', '.join(sorted(numbers))}")
-    return numbers[key.scorer]
+    row = (scorers.c.scorer_id, scorers.c.id, scorers.c.version, scorers.c.low, scorers.c.high)
+    query = select(*row, scorers.c.lower_is_better).where(used_in(experiment))
+    found: dict[str, list[ScorerVersion]] = {}
+    for name, number, version, low, high, is_lower in connection.execute(query):
+        found.setdefault(name, []).append(ScorerVersion(number, version, low, high, bool(is_lower)))
+    if key.scorer not in found:
+        raise OptionError(f"there is no scorer {key.scorer!r} here; there are: {', '.join(sorted(found))}")
+    return found[key.scorer]
+
+
+def versions_of(connection: Connection, experiment: int, key: ColumnKey) -> list[int]:
+    """The rows of the scorer of a column, one for each version; as `scorer_versions`."""
+    return [version.number for version in scorer_versions(connection, experiment, key)]

@@ -23,8 +23,8 @@ from referee.storage.columns import (
     has_repeats,
     in_column,
     read_columns,
+    scorer_versions,
     stored_turn,
-    versions_of,
 )
 from referee.storage.experiment_rows import find
 from referee.storage.figures import CONFIDENCE
@@ -186,11 +186,11 @@ def read_comparison(
 
 
 def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
-    versions = versions_of(connection, experiment, column)
+    versions = scorer_versions(connection, experiment, column)
     query = (
         select(runs.c.item, scores.c.value)
         .join_from(scores, runs, runs.c.id == scores.c.run)
-        .where(*in_column(experiment, versions, column.turn))
+        .where(*in_column(experiment, [version.number for version in versions], column.turn))
     )
     if not is_sqlite(connection):
         # PostgreSQL would read all runs of the store else; SQLite would begin at the runs and look up each score.
@@ -202,12 +202,11 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
         count += len(rows)
     if len(values) < count:
         values = _means(chain.from_iterable(_plain_rows(connection, query)))
-    described = connection.execute(select(scorers).where(scorers.c.id.in_(versions))).all()
     return _Side(
         values,
-        sorted(row.version for row in described),
-        bool(described[0].lower_is_better),
-        described[0].high - described[0].low,
+        sorted(version.version for version in versions),
+        versions[0].lower_is_better,
+        versions[0].high - versions[0].low,
     )
 
 
