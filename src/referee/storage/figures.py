@@ -114,11 +114,10 @@ class Gathering:
         )
 
 
-#: What `Gathering.add` takes after the bin.
 def summed_rows(
     connection: Connection, keys: Sequence[ColumnElement[Any]], conditions: Iterable[ColumnElement[bool]]
 ) -> Iterable[Any]:
-    """Rows of rollups column_sums by `keys` and bin: the keys, the bin, and the sums of `SUMMED`."""
+    """Rows of rollups summed by `keys` and bin: the keys, and what `Gathering.add` takes."""
     query = select(*keys, rollups.c.bin, *column_sums()).where(*conditions).group_by(*keys, rollups.c.bin)
     return connection.execute(query)
 
