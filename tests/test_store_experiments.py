@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import sqlite3
+from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from referee import Item, OptionError, Turn, checks, create_scorer
 from referee.bounds import Bounds
@@ -237,6 +241,20 @@ def test_a_grid_by_a_column_has_what_has_no_value_at_its_end(store: Store, desce
     assert rows == sorted(grid(store), key=key)
 
 
+def test_a_grid_by_a_column_has_a_run_once_that_two_versions_scored(store: Store) -> None:
+    for version, turned in (("v1", 1), ("v2", -1)):
+        store.save(
+            [
+                ScoredRun(run=run(f"r{n}"), item=f"i{n}", scores=[score("", "s", (n * turned) % 10 / 10, version)])
+                for n in range(10)
+            ],
+            experiment="e",
+        )
+    rows = grid(store, limit=3, sort=ColumnKey("s"))
+    assert [row.item for row in rows] == ["i0", *(f"i{n}" for n in range(9, 0, -1))]
+    assert [cell.value for row in rows for cell in row.cells if cell is not None] == [n / 10 for n in range(10)]
+
+
 def test_a_filtered_grid(store: Store) -> None:
     gridded(store)
     rows = grid(store)
@@ -347,3 +365,36 @@ def test_repeats_are_compared_by_their_mean(store: Store) -> None:
         )
     [change] = store.experiments.compare("a", "b", "s").changes
     assert (change.first, change.second, change.change) == (0.5, 1.0, "better")
+
+
+@pytest.fixture
+def narrow_store(tmp_path: Path) -> Iterator[Store]:
+    """A store whose queries take few values: some builds of SQLite, and PostgreSQL, have lower limits than others."""
+
+    def narrow(driver: sqlite3.Connection, _record: Any) -> None:
+        driver.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 5100)
+
+    with Store(tmp_path / "scores.db") as opened:
+        event.listen(opened.database.engine, "connect", narrow)
+        opened.close()
+        yield opened
+
+
+def test_a_long_list_of_changes_has_the_scores_of_all(narrow_store: Store) -> None:
+    for key in ("a", "b"):
+        records = (ScoredRun(run=run(f"{key}{n}"), item=f"i{n}", scores=[score("", "s", n % 2)]) for n in range(2600))
+        narrow_store.save(records, experiment=key)
+    changes = narrow_store.experiments.compare("a", "b", "s", limit=2600).changes
+    assert len({change.first_score for change in changes} | {change.second_score for change in changes}) == 5200
+
+
+def test_many_scores_that_a_replaced_run_has_no_more_are_removed(narrow_store: Store) -> None:
+    def save(names: list[str]) -> None:
+        scores = [score("", name, 1.0) for name in names]
+        records = [ScoredRun(run=run(f"r{n}"), item=f"i{n}", scores=scores) for n in range(45)]
+        narrow_store.save(records, experiment="e", replace=True)
+
+    save([f"s{n}" for n in range(120)])
+    save(["s0"])
+    assert [column.scorer for column in narrow_store.experiments.columns("e")] == ["s0"]
+    assert narrow_store.check() == []

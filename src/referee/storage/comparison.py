@@ -236,17 +236,15 @@ def _numbers(
         select(runs.c.experiment, runs.c.item, scores.c.id.label("number"))
         .join(scores, scores.c.run == runs.c.id)
         .join(scorers, scorers.c.id == scores.c.scorer)
-        .where(
-            runs.c.item.in_(items),
-            scores.c.turn == stored_turn(column.turn),
-            scorers.c.scorer_id == column.scorer,
-        )
+        .where(scores.c.turn == stored_turn(column.turn), scorers.c.scorer_id == column.scorer)
     )
-    # One round trip, and yet each half begins at the runs of its one experiment, which both databases do quickly.
-    both = union_all(*(query.where(runs.c.experiment == experiment) for experiment in set(experiments)))
     found: dict[int, dict[str, int]] = {experiment: {} for experiment in experiments}
-    for experiment, item, number in connection.execute(both.order_by("number")):
-        found[experiment][item] = number
+    for start in range(0, len(items), _CHUNK):
+        some = query.where(runs.c.item.in_(items[start : start + _CHUNK]))
+        # One round trip, and yet each half begins at the runs of its one experiment, which both databases do quickly.
+        both = union_all(*(some.where(runs.c.experiment == experiment) for experiment in found))
+        for experiment, item, number in connection.execute(both.order_by("number")):
+            found[experiment][item] = number
     return [found[experiment] for experiment in experiments]
 
 

@@ -156,6 +156,8 @@ def _sorted_runs(
         return _selected(by_item).select_from(runs), _Sorting(by_item, [descending, descending])
     versions = versions_of(connection, experiment, sort)
     wanted = in_column(experiment, versions, sort.turn)
+    if len(versions) > 1:  # a run may have a score of each; its cell shows the last one
+        wanted.append(scores.c.id.in_(select(func.max(scores.c.id)).where(*wanted).group_by(scores.c.run)))
     found = select(scores.c.run, scores.c.outcome, scores.c.value).where(*wanted).subquery()
     rank = case(
         (found.c.value.isnot(None), 0),

@@ -197,8 +197,10 @@ class Writing:
         for (_, turn, scorer), old in gone.items():
             self._take_away(scorer, turn, old)
         numbers = [old.number for old in gone.values()]
-        self._connection.execute(delete(score_details).where(score_details.c.score.in_(numbers)))
-        self._connection.execute(delete(scores).where(scores.c.id.in_(numbers)))
+        for start in range(0, len(numbers), _CHUNK):
+            some = numbers[start : start + _CHUNK]
+            self._connection.execute(delete(score_details).where(score_details.c.score.in_(some)))
+            self._connection.execute(delete(scores).where(scores.c.id.in_(some)))
 
     def _take_away(self, scorer: int, turn: int, old: _Stored) -> None:
         self._changes.add(self._experiment, scorer, turn, old.at, old.outcome, old.value, old.range, sign=-1)
