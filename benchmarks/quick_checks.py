@@ -70,7 +70,7 @@ def measure(ways: dict[str, Callable[[], object]], rounds: int) -> dict[str, flo
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def main(runs: int = 1000, rounds: int = 7, dice: str = "numpy") -> None:
+def main(runs: int = 10_000, rounds: int = 7, dice: str = "numpy") -> None:
     path = workload.write(DATA / f"runs_{runs}.jsonl", runs)
     if dice == "counter":
         without_numpy()
