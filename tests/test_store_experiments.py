@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -365,6 +365,32 @@ def test_repeats_are_compared_by_their_mean(store: Store) -> None:
         )
     [change] = store.experiments.compare("a", "b", "s").changes
     assert (change.first, change.second, change.change) == (0.5, 1.0, "better")
+
+
+def test_what_is_written_meanwhile_is_not_half_read(store: Store, store_url: str) -> None:
+    questions = (
+        lambda: store.experiments.columns("e"),
+        lambda: store.experiments.grid("e").total,
+        lambda: store.experiments.columns_of_both("e", "e"),
+        lambda: store.scores.page().total,
+        store.check,
+    )
+    gridded(store)
+    names = count()
+    with Store(store_url) as other:
+
+        def save(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if statement.startswith("SELECT"):
+                name = f"s{next(names)}"
+                other.save([ScoredRun(run=run(name), item=name, scores=[score("", name, 1.0)])], experiment="e")
+
+        for ask in questions:
+            before = ask()
+            event.listen(store.database.engine, "after_cursor_execute", save)
+            found = ask()
+            event.remove(store.database.engine, "after_cursor_execute", save)
+            assert found == before
+            assert ask() != before or ask == store.check
 
 
 @pytest.fixture

@@ -69,6 +69,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A transaction that reads one state of the database."""
         with self._reported(), self.engine.connect() as connection:
+            if not self.is_sqlite:  # else each query would see a state of its own
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     @contextmanager
