@@ -95,8 +95,12 @@ class _Stored(NamedTuple):
     range: tuple[float, float]
 
 
-#: Run, turn and scorer.
-_Key = tuple[int, int, int]
+class _Key(msgspec.Struct, frozen=True, gc=False):
+    """What a score is of. There are many: tuples would wake the garbage collector."""
+
+    run: int
+    turn: int
+    scorer: int
 
 
 class Writing:
@@ -149,7 +153,7 @@ class Writing:
         for start in range(0, len(runs), _CHUNK):
             some = query.where(scores.c.run.in_(runs[start : start + _CHUNK]))
             for run, turn, scorer, number, outcome, value, at, low, high in self._connection.execute(some):
-                stored[run, turn, scorer] = _Stored(number, outcome, value, at, (low, high))
+                stored[_Key(run, turn, scorer)] = _Stored(number, outcome, value, at, (low, high))
         return stored
 
     def _insert(self, drafts: Sequence[_Draft]) -> None:
@@ -194,8 +198,8 @@ class Writing:
         """Remove scores that the replaced runs no longer have."""
         if not gone:
             return
-        for (_, turn, scorer), old in gone.items():
-            self._take_away(scorer, turn, old)
+        for key, old in gone.items():
+            self._take_away(key.scorer, key.turn, old)
         numbers = [old.number for old in gone.values()]
         for start in range(0, len(numbers), _CHUNK):
             some = numbers[start : start + _CHUNK]
@@ -220,12 +224,12 @@ def _drafts(records: Sequence[ScoredRun], places: Sequence[RunKey], registry: Re
     for record, place in zip(records, places):
         for turn, score in _scores_of(record):
             scorer, default_bounds = registry.of(score)
-            key = (place.number, turn, scorer)
+            key = _Key(place.number, turn, scorer)
             if key in drafts and drafts[key].outcome != _ERROR:
                 continue
             outcome = _NUMBERS[outcome_of(score, record.bounds.get(score.scorer_id, default_bounds))]
             value = score.score if outcome >= _NUMBERS_FROM else None
-            drafts[key] = _Draft(*key, outcome, value, place.at, score, record.run.id)
+            drafts[key] = _Draft(place.number, turn, scorer, outcome, value, place.at, score, record.run.id)
     return drafts
 
 
