@@ -342,6 +342,10 @@ def test_every_kind_of_change_page_by_page(store: Store) -> None:
     assert both == {("first", False), ("second", False)}
     with pytest.raises(OptionError, match="there is no change 'lost'"):
         store.experiments.compare("a", "b", "second", changes=("lost",))  # type: ignore[arg-type]
+    for limit, offset in ((-1, 0), (5, -1)):
+        with pytest.raises(OptionError, match="0 or more"):
+            store.experiments.compare("a", "b", "second", limit=limit, offset=offset)
+    assert store.experiments.compare("a", "b", "second", limit=0).changes == []
 
 
 def test_lower_is_better_turns_worse_around(store: Store) -> None:

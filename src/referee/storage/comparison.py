@@ -149,6 +149,8 @@ def read_comparison(
     unknown = [change for change in changes if change not in CHANGES]
     if unknown:
         raise OptionError(f"there is no change {unknown[0]!r}; there are: {', '.join(CHANGES)}")
+    if limit < 0 or offset < 0:
+        raise OptionError(f"limit and offset must be 0 or more, not {limit} and {offset}")
     numbers = [find(connection, name).number for name in (first, second)]
     before, after = (_side(connection, number, column) for number in numbers)
     absent = (

@@ -245,7 +245,7 @@ class Experiments:
             offset: How many are passed over.
 
         Raises:
-            OptionError: An experiment has no such scorer, or there is no such change.
+            OptionError: An experiment has no such scorer, there is no such change, or a number is below 0.
             StoreError: There is no such experiment.
         """
         column = ColumnKey(scorer, turn)
