@@ -18,6 +18,7 @@ from referee.statistics.paired import (
     detectable_difference,
     difference_interval,
     mcnemar_exact,
+    paired_columns_test,
     paired_permutation_test,
     paired_test,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "mcnemar_exact",
     "mean_interval",
     "normal_quantile",
+    "paired_columns_test",
     "paired_permutation_test",
     "paired_test",
     "pass_at_k",

@@ -238,9 +238,25 @@ def paired_test(
         >>> paired_test([(0.3, 0.1 + 0.2)] * 20).p_value
         1.0
     """
-    if not pairs:
-        raise OptionError("a comparison needs at least one pair")
-    firsts, seconds = [first for first, _ in pairs], [second for _, second in pairs]
+    return paired_columns_test(
+        [first for first, _ in pairs], [second for _, second in pairs], confidence, widest=widest
+    )
+
+
+def paired_columns_test(
+    firsts: Sequence[float], seconds: Sequence[float], confidence: float = 0.95, *, widest: float = math.inf
+) -> PairedTest:
+    """`paired_test` of two lists in the same order of the items: thousands of pairs need no tuple each.
+
+    Raises:
+        OptionError: The lists are empty or not of one length, or the confidence is outside 0 to 1.
+
+    Example:
+        >>> paired_columns_test([0, 0, 1], [1, 1, 1]).difference
+        0.6666666666666666
+    """
+    if not firsts or len(firsts) != len(seconds):
+        raise OptionError(f"a comparison needs at least one pair, not {len(firsts)} and {len(seconds)} scores")
     differences = [value if abs(value) > _NONE else 0.0 for value in map(operator.sub, seconds, firsts)]
     rates = all(map((0, 1).__contains__, (*firsts, *seconds)))
     p_value = (
@@ -255,9 +271,9 @@ def paired_test(
         ends = max(-widest, interval.low), min(widest, interval.high)
         interval = Interval(*ends, interval.confidence, interval.method)
     return PairedTest(
-        first=math.fsum(firsts) / len(pairs),
-        second=math.fsum(seconds) / len(pairs),
-        difference=math.fsum(differences) / len(pairs),
+        first=math.fsum(firsts) / len(firsts),
+        second=math.fsum(seconds) / len(firsts),
+        difference=math.fsum(differences) / len(firsts),
         interval=interval,
         p_value=p_value,
         test="mcnemar" if rates else "permutation",

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Select, select, union_all
 
 from referee.errors import OptionError
 from referee.scores import TOLERANCE
-from referee.statistics import Interval, paired_test
+from referee.statistics import Interval, paired_columns_test
 from referee.storage.bulk import is_sqlite
 from referee.storage.columns import (
     ColumnKey,
@@ -157,10 +157,7 @@ def read_comparison(
         _absent(connection, numbers[0], after.values.keys() - before.values.keys()),
         _absent(connection, numbers[1], before.values.keys() - after.values.keys()),
     )
-    pairs = _pairs(before.values, after.values)
-    sign = -1 if before.lower_is_better else 1
-    gains = {item: (second - first) * sign for item, (first, second) in pairs.items()}
-    found = _changes(before, after, gains, absent)
+    found, gains, firsts, seconds = _changed(before, after, absent)
     wanted = [change for change in CHANGES if not changes or change in changes]
     listed = list(_listed(found, gains, wanted, offset, limit))
     first_numbers, second_numbers = _numbers(connection, numbers, column, [item for _, item in listed])
@@ -183,7 +180,7 @@ def read_comparison(
             )
             for change, item in listed
         ],
-        **_tested(list(pairs.values()), before),
+        **_tested(firsts, seconds, before),
     )
 
 
@@ -260,29 +257,35 @@ def _absent(connection: Connection, experiment: int, items: Iterable[str]) -> se
     return absent
 
 
-def _pairs(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> dict[str, tuple[float, float]]:
-    """The items that have a number in both, with both."""
-    return {
-        item: (first, second)
-        for item, first in before.items()
-        if first is not None and (second := after.get(item)) is not None
-    }
+class _Changed(NamedTuple):
+    """What became of the items; of those with a number in both how much they gained, and the numbers in that order."""
+
+    items: dict[Change, list[str]]
+    gains: dict[str, float]
+    firsts: list[float]
+    seconds: list[float]
 
 
-def _changes(
-    before: _Side, after: _Side, gains: Mapping[str, float], absent: tuple[set[str], set[str]]
-) -> dict[Change, list[str]]:
-    """The items by what became of them."""
-    found: dict[Change, list[str]] = {change: [] for change in CHANGES}
-    worse, better, same = found["worse"], found["better"], found["same"]
-    for item, gain in gains.items():
+def _changed(before: _Side, after: _Side, absent: tuple[set[str], set[str]]) -> _Changed:
+    changed = _Changed({change: [] for change in CHANGES}, {}, [], [])
+    items, gains, firsts, seconds = changed
+    worse, better, same = items["worse"], items["better"], items["same"]
+    sign = -1 if before.lower_is_better else 1
+    unpaired = list(after.values.keys() - before.values.keys())
+    second_of = after.values.get
+    for item, first in before.values.items():
+        second = second_of(item)
+        if first is None or second is None:
+            unpaired.append(item)
+            continue
+        firsts.append(first)
+        seconds.append(second)
+        gains[item] = gain = (second - first) * sign
         (worse if gain < -TOLERANCE else better if gain > TOLERANCE else same).append(item)
-    unpaired = [item for item in before.values if item not in gains]
-    unpaired += after.values.keys() - before.values.keys()
     for item in unpaired:
         missing: Change = "only_first" if item in absent[1] else "only_second" if item in absent[0] else "no_score"
-        found[missing].append(item)
-    return found
+        items[missing].append(item)
+    return changed
 
 
 def _listed(
@@ -298,16 +301,16 @@ def _listed(
             return
 
 
-def _tested(pairs: Sequence[tuple[float, float]], side: _Side) -> dict[str, Any]:
+def _tested(firsts: Sequence[float], seconds: Sequence[float], side: _Side) -> dict[str, Any]:
     """The figures of the paired values, and whether their difference is more than noise."""
-    if not pairs:
+    if not firsts:
         nothing = dict.fromkeys(("first", "second", "difference", "interval", "p_value", "detectable"))
         return {**nothing, "pairs": 0, "test": "permutation", "outcome": "no difference shown"}
-    found = paired_test(pairs, CONFIDENCE, widest=side.width)
+    found = paired_columns_test(firsts, seconds, CONFIDENCE, widest=side.width)
     is_gain = (found.difference > 0) != side.lower_is_better
     is_shown = found.p_value < round(1 - CONFIDENCE, 12) and found.difference != 0
     return {
-        "pairs": len(pairs),
+        "pairs": len(firsts),
         **msgspec.structs.asdict(found),
         "outcome": ("better" if is_gain else "worse") if is_shown else "no difference shown",
     }
