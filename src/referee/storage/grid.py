@@ -9,7 +9,16 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, literal, select, tuple_
 
 from referee.errors import OptionError
-from referee.storage.columns import ColumnKey, GridColumn, has_repeats, in_column, read_columns, used_in, versions_of
+from referee.storage.columns import (
+    ColumnKey,
+    GridColumn,
+    has_repeats,
+    in_column,
+    read_columns,
+    stored_turn,
+    used_in,
+    versions_of,
+)
 from referee.storage.experiment_rows import find
 from referee.storage.outcomes import OUTCOMES, Outcome
 from referee.storage.pages import LARGEST
@@ -156,9 +165,12 @@ def _sorted_runs(
         return _selected(by_item).select_from(runs), _Sorting(by_item, [descending, descending])
     versions = versions_of(connection, experiment, sort)
     wanted = in_column(experiment, versions, sort.turn)
+    found = select(scores.c.id, scores.c.run, scores.c.outcome, scores.c.value).where(*wanted).subquery()
+    of_run = found.c.run == runs.c.id
     if len(versions) > 1:  # a run may have a score of each; its cell shows the last one
-        wanted.append(scores.c.id.in_(select(func.max(scores.c.id)).where(*wanted).group_by(scores.c.run)))
-    found = select(scores.c.run, scores.c.outcome, scores.c.value).where(*wanted).subquery()
+        of_versions = scores.c.scorer.in_(versions), scores.c.turn == stored_turn(sort.turn)
+        last = select(func.max(scores.c.id)).where(scores.c.run == runs.c.id, *of_versions)
+        of_run = found.c.id == last.correlate(runs).scalar_subquery()
     rank = case(
         (found.c.value.isnot(None), 0),
         (found.c.outcome == _ERROR, 1),
@@ -167,7 +179,7 @@ def _sorted_runs(
     )
     value = func.coalesce(found.c.value, literal(0.0))
     columns: list[ColumnElement[Any]] = [rank, value, *by_item]
-    query = _selected(columns).select_from(runs.outerjoin(found, found.c.run == runs.c.id))
+    query = _selected(columns).select_from(runs.outerjoin(found, of_run))
     return query, _Sorting(columns, [False, descending, False, False])
 
 
