@@ -235,10 +235,18 @@ def test_step_results_that_are_no_json_are_kept_as_text(store: Store) -> None:
         def __repr__(self) -> str:
             return "<odd>"
 
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError("no text")
+
+        def model_dump(self, mode: str) -> None:
+            raise RuntimeError("no data")
+
     deep: Any = []
     for _ in range(10_000):
         deep = [deep]
     values = {"odd": Odd(), "set": {1}, "big": 2**80, "nan": float("nan"), "key": {1: "one"}}
+    values |= {"broken": Broken(), "endless": 10**5000}
     store.save(
         [
             ScoredRun(
@@ -248,7 +256,10 @@ def test_step_results_that_are_no_json_are_kept_as_text(store: Store) -> None:
         ]
     )
     plain, too_deep = (store.scores.get(row.number).score.details for row in rows(store))
-    assert plain == {"odd": "<odd>", "set": [1], "big": 2**80, "nan": None, "key": {"1": "one"}}
+    assert plain == {"odd": "<odd>", "set": [1], "big": 2**80, "nan": None, "key": {"1": "one"}} | {
+        "broken": "<Broken>",
+        "endless": "not stored: a whole number of 16,610 bits",
+    }
     assert "not stored: nested deeper than 100 levels" in str(too_deep)
 
 

@@ -9,10 +9,25 @@ import msgspec
 
 from referee.jsonvalue import NOT_JSON, decode
 
-#: One encoder for all values: `json.dumps` with options makes a new one each time.
-_encode = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 _encode_json = msgspec.json.Encoder().encode
 _encode_text = json.encoder.encode_basestring
+
+
+def told(value: Any) -> str:
+    """An object's `repr`; one that has none is told by its type.
+
+    Example:
+        >>> told({1}), told(10**5000)
+        ('{1}', '<int>')
+    """
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
+#: One encoder for all values: `json.dumps` with options makes a new one each time.
+_encode = json.JSONEncoder(ensure_ascii=False, default=told).encode
 
 
 def quoted(text: str, most: int = 80) -> str:
@@ -82,14 +97,17 @@ def _json(value: Any) -> str:
     if type(value) is str:
         return _encode_text(value)
     if type(value) is int:
-        return str(value)
+        return told(value)
     try:
         text = _encode_json(value)
         if decode(text) == value:  # nothing in it that is no JSON, such as NaN
             return msgspec.json.format(text, indent=0).decode()
     except NOT_JSON:
         pass
-    return _encode(value)
+    try:
+        return _encode(value)
+    except ValueError:  # a whole number of thousands of digits, or an object that holds itself
+        return told(value)
 
 
 def arguments_text(args: Any) -> str:

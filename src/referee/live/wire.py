@@ -10,6 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from referee.display import told
+
 T = TypeVar("T")
 
 #: The content of a frame.
@@ -25,15 +27,7 @@ _PACKED, _JSON = b"p", b"j"
 _LIST = b"\xdd"
 
 
-def _told(value: Any) -> str:
-    """An object's `repr`; one that has none is told by its type."""
-    try:
-        return repr(value)
-    except Exception:
-        return f"<{type(value).__name__}>"
-
-
-_pack = msgspec.msgpack.Encoder(enc_hook=_told).encode
+_pack = msgspec.msgpack.Encoder(enc_hook=told).encode
 
 
 def encode(value: Any) -> bytes:
@@ -46,7 +40,7 @@ def encode(value: Any) -> bytes:
     try:
         return _PACKED + _pack(value)
     except (OverflowError, UnicodeEncodeError):
-        plain = msgspec.to_builtins(value, enc_hook=_told)
+        plain = msgspec.to_builtins(value, enc_hook=told)
         return _JSON + json.dumps(plain).encode()
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from referee.display import told
 from referee.jsonvalue import is_finite_number
 
 T = TypeVar("T")
@@ -26,6 +27,8 @@ PREVIEW = 200
 
 #: A value that cannot be written as it is, is written down to so many levels.
 DEEPEST = 100
+#: Longer whole numbers have no text: Python refuses more than 4,300 digits.
+_LONGEST_BITS = 14_000
 
 _REPLACEMENT = "\ufffd"
 #: Whole numbers of a database are smaller.
@@ -34,13 +37,15 @@ _WHOLE_LIMIT = 1 << 63
 
 def _foreign(value: Any) -> Any:
     """A value that is no JSON as one: a NumPy number, a pydantic model, else its text."""
-    if hasattr(value, "item") and not callable(getattr(value, "keys", None)):
-        try:
-            return value.item()
-        except (TypeError, ValueError):
-            return repr(value)
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) and not isinstance(value, type) else repr(value)
+    try:
+        if hasattr(value, "item") and not callable(getattr(value, "keys", None)):
+            return value.item()
+        if callable(dump) and not isinstance(value, type):
+            return dump(mode="json")
+    except Exception:  # whatever the object's own code raises: its text is kept
+        return told(value)
+    return told(value)
 
 
 _encode = msgspec.json.Encoder(enc_hook=_foreign).encode
@@ -112,7 +117,7 @@ def encode(value: Any) -> str:
     """
     try:
         return _encode(value).decode()
-    except (UnicodeEncodeError, TypeError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return json.dumps(_plain(value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -125,6 +130,8 @@ def _plain(value: Any, depth: int) -> Any:
     """A value as JSON holds it: what is no JSON as text, and what is nested too deep as a word about that."""
     if isinstance(value, str):
         return _without_surrogates(value)
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"not stored: a whole number of {value.bit_length():,} bits"
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -132,7 +139,7 @@ def _plain(value: Any, depth: int) -> Any:
     if depth > DEEPEST:
         return f"not stored: nested deeper than {DEEPEST} levels"
     if isinstance(value, Mapping):
-        named = ((key if isinstance(key, str) else repr(key), item) for key, item in value.items())
+        named = ((key if isinstance(key, str) else told(key), item) for key, item in value.items())
         return {_without_surrogates(key): _plain(item, depth + 1) for key, item in named}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(item, depth + 1) for item in value]
