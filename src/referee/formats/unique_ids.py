@@ -40,16 +40,16 @@ class UniqueIds:
 class _Table:
     """An open hash table of numbers that are not 0, at most two thirds full."""
 
-    __slots__ = ("_keys", "_room", "_size")
+    __slots__ = ("_keys", "_room")
 
     def __init__(self) -> None:
-        self._size = _FIRST_SIZE
         self._keys = _free(_FIRST_SIZE)
-        self._room = _room(_FIRST_SIZE)
+        self._room = _most(_FIRST_SIZE)
 
     def add(self, key: int) -> bool:
         """Keep a number; whether it is new."""
-        keys, size = self._keys, self._size
+        keys = self._keys
+        size = len(keys)
         place = (key >> _BITS) % size
         while found := keys[place]:
             if found == key:
@@ -63,7 +63,7 @@ class _Table:
 
     def _grow(self) -> None:
         old = self._keys
-        size = self._size * 3 // 2
+        size = len(old) * 3 // 2
         keys = _free(size)
         for key in old:
             if key:
@@ -71,11 +71,11 @@ class _Table:
                 while keys[place]:
                     place = (place + 1) % size
                 keys[place] = key
-        self._room = _room(size) - _room(self._size)
-        self._keys, self._size = keys, size
+        self._room = _most(size) - _most(len(old))
+        self._keys = keys
 
 
-def _room(size: int) -> int:
+def _most(size: int) -> int:
     """How many numbers a table of this size may hold."""
     return size * 2 // 3
 

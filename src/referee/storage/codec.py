@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -37,14 +38,12 @@ _WHOLE_LIMIT = 1 << 63
 
 def _foreign(value: Any) -> Any:
     """A value that is no JSON as one: a NumPy number, a pydantic model, else its text."""
-    dump = getattr(value, "model_dump", None)
-    try:
+    with suppress(Exception):  # whatever the object's own code raises: its text is kept
         if hasattr(value, "item") and not callable(getattr(value, "keys", None)):
             return value.item()
+        dump = getattr(value, "model_dump", None)
         if callable(dump) and not isinstance(value, type):
             return dump(mode="json")
-    except Exception:  # whatever the object's own code raises: its text is kept
-        return told(value)
     return told(value)
 
 

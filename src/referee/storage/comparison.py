@@ -199,7 +199,7 @@ def _side(connection: Connection, experiment: int, column: ColumnKey) -> _Side:
     for rows in _plain_rows(connection, query):
         values.update(rows)
         count += len(rows)
-    if len(values) < count:
+    if len(values) < count:  # only repeated items are read twice: keeping all rows would cost every comparison more
         values = _means(chain.from_iterable(_plain_rows(connection, query)))
     return _Side(
         values,
