@@ -25,6 +25,7 @@ SMOKE = (
     "test_cli.py",
     "test_judge.py",
     "test_more_checks.py",
+    "test_pytest_plugin.py",
     "test_store.py",
     "test_studio.py",
     "test_suites.py",
@@ -61,20 +62,27 @@ def uv(*words: str | Path, **options: object) -> str:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel and the sdist."""
+    """A folder with the wheels and the sdists of the library and of its pytest plugin."""
     folder = tmp_path_factory.mktemp("dist")
-    uv("build", "--out-dir", folder, ROOT)
+    for source in (ROOT, ROOT / "pytest-referee"):
+        uv("build", "--out-dir", folder, source)
     return folder
 
 
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> Path:
-    [found] = built.glob("*.whl")
+    [found] = built.glob("referee-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def plugin(built: Path) -> Path:
+    [found] = built.glob("pytest_referee-*.whl")
     return found
 
 
 def test_twine_finds_nothing(built: Path) -> None:
-    run([need("twine"), "check", "--strict", *built.glob("referee-*")])
+    run([need("twine"), "check", "--strict", *built.glob("*referee-*")])
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
@@ -94,22 +102,30 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_sdist_holds_tests_and_documentation(built: Path) -> None:
-    [sdist] = built.glob("*.tar.gz")
+    [sdist] = built.glob("referee-*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for wanted in ("src/referee/py.typed", "tests/test_cli.py", "docs/index.md", "mkdocs.yml", "README.md", "LICENSE"):
         assert wanted in names
+    assert {"pytest-referee/pyproject.toml", "pytest-referee/README.md"} <= names
     assert not {name for name in names if "cache" in name.casefold() and "/." in f"/{name}"}
 
 
+def test_the_wheel_of_the_plugin_has_no_file_for_pytest_to_list(plugin: Path) -> None:
+    with zipfile.ZipFile(plugin) as archive:
+        assert all(".dist-info/" in name for name in archive.namelist())
+
+
 @pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
-def test_the_wheel_works_with_its_oldest_and_newest_dependencies(resolution: str, wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_with_its_oldest_and_newest_dependencies(
+    resolution: str, wheel: Path, plugin: Path, tmp_path: Path
+) -> None:
     venv = tmp_path / "venv"
     python = venv / "bin" / "python"
     uv("venv", "--python", sys.executable, venv)
     wanted = f"referee[fast,judge,parquet,postgres,prices,schema,studio,tone] @ {wheel.as_uri()}"
     uv("pip", "install", "--python", python, "--resolution", resolution, wanted)
-    uv("pip", "install", "--python", python, *TOOLS)
+    uv("pip", "install", "--python", python, *TOOLS, plugin)
     folder = tmp_path / "project"
     for name in ("tests", "docs", "examples"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

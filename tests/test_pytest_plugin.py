@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
+from importlib.metadata import entry_points, files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -201,6 +202,28 @@ def test_a_project_that_does_not_use_it_loads_nothing(tmp_path: Path) -> None:
 
     hooks = [name for name in dir(referee.pytest_plugin) if name.startswith("pytest_")]
     assert hooks == ["pytest_addoption", "pytest_terminal_summary"]
+
+
+def test_the_entry_point_stands_in_a_distribution_of_few_files() -> None:
+    # pytest lists all files of a distribution with a plugin at every start; those of the library are hundreds.
+    plugins = [entry for entry in entry_points(group="pytest11") if entry.module.startswith("referee")]
+    assert [entry.dist.name for entry in plugins if entry.dist] == ["pytest-referee"]
+    assert len(files("pytest-referee") or ()) < 20
+
+
+def test_a_project_may_name_the_plugin_too(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["referee.pytest_plugin"]\n')
+    source = """
+        from referee import checks
+
+        def test_it(expect_eval):
+            expect_eval("It is sunny.", gates=[checks.includes("sunny")]).to_pass()
+    """
+    for words in ((), ("-p", "referee.pytest_plugin"), ("-p", "no:referee.pytest_plugin")):
+        found = run_pytest(tmp_path, textwrap.dedent(source), *words)
+        blocked = "no:referee.pytest_plugin" in words
+        assert ("fixture 'expect_eval' not found" in found.text) is blocked, found.text
+        assert ("= scores =" in found.text) is not blocked
 
 
 def test_an_output_is_written_even_when_nothing_was_scored(tmp_path: Path) -> None:
