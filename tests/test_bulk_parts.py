@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import sqlite3
+import tracemalloc
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee import OptionError, Run, Score
+from referee import OptionError, ReadError, Run, Score
 from referee.bulk import score_batch
 from referee.bulk.shards import Done, Input, Plan, Shard
 from referee.checks import includes, no_tool_errors
+from referee.formats import unique_ids
 from referee.formats.unique_ids import UniqueIds
 from referee.outputs import ENCODINGS
 from referee.tally import Tally, exact_sums
@@ -73,31 +76,78 @@ def test_a_packed_file_that_changed_is_noticed_when_it_is_unpacked_again(tmp_pat
 
 
 def numbered(ids: Sequence[str]) -> list[str]:
-    """The ids as a set and a dictionary number them."""
+    """The ids as a set and a dictionary number them: after the last number, the next one that is free."""
     seen: set[str] = set()
-    repeats: dict[str, int] = {}
+    last: dict[str, int] = {}
     names = []
     for name in ids:
-        while name in seen:
-            repeats[name] = repeats.get(name, 1) + 1
-            name = f"{name}#{repeats[name]}"
-        seen.add(name)
-        names.append(name)
+        unique, number = name, last.get(name, 1)
+        while unique in seen:
+            number += 1
+            unique = f"{name}#{number}"
+        if unique != name:
+            last[name] = number
+        seen.add(unique)
+        names.append(unique)
     return names
 
 
+@pytest.fixture(params=[1, 2, 5, 1000])
+def few_in_memory(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few ids are kept in memory, and the rest in the temporary file."""
+    monkeypatch.setattr(unique_ids, "_MOST_RECENT", request.param)
+    monkeypatch.setattr(unique_ids, "_BITS", 1 << 6)  # nearly every id is looked up
+
+
+@pytest.mark.usefixtures("few_in_memory")
 @given(st.lists(st.sampled_from(["a", "b", "a#2", "a#3", "", "é"]), max_size=60))
 def test_ids_are_made_unique_in_order(ids: list[str]) -> None:
     unique = UniqueIds()
     assert [unique.of(name) for name in ids] == numbered(ids)
 
 
-def test_ids_stay_unique_in_a_table_that_grows() -> None:
+@pytest.mark.usefixtures("few_in_memory")
+@given(st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=60))
+def test_ids_are_numbered_alike_when_their_last_numbers_are_forgotten(ids: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unique_ids, "_MOST_REPEATED", 1)
+        unique = UniqueIds()
+        assert [unique.of(name) for name in ids] == numbered(ids)
+
+
+@pytest.mark.usefixtures("few_in_memory")
+@given(st.lists(st.builds("a#{}".format, st.integers(2, 40)), max_size=30), st.integers(1, 20))
+def test_a_number_that_the_source_uses_is_not_given_again(taken: list[str], repeats: int) -> None:
     unique = UniqueIds()
-    for number in range(20_000):
-        assert unique.of(f"run-{number}") == f"run-{number}"
-    assert unique.of("run-0") == "run-0#2"
-    assert unique.of("run-19999") == "run-19999#2"
+    names = [unique.of(name) for name in [*taken, *["a"] * repeats, *taken]]
+    assert len(set(names)) == len(names)
+
+
+def test_many_ids_stay_unique_in_little_memory() -> None:
+    tracemalloc.start()
+    unique = UniqueIds()
+    sizes = []
+    for thousand in range(100):
+        for number in range(1000):
+            name = f"run-{thousand}-{number}"
+            assert unique.of(name) == name
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert unique.of("run-0-0") == "run-0-0#2"
+    assert unique.of("run-99-999") == "run-99-999#2"
+    assert max(sizes) < 12e6
+    assert max(sizes[66:]) <= max(sizes[:66]) + 1e5
+
+
+def test_a_temporary_file_that_cannot_be_used_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_file(*_: Any, **__: Any) -> Any:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(unique_ids, "_MOST_RECENT", 10)
+    monkeypatch.setattr(sqlite3, "connect", no_file)
+    unique = UniqueIds()
+    with pytest.raises(ReadError, match=r"ids of so many runs.*unable to open.*TMPDIR"):
+        [unique.of(str(number)) for number in range(20)]
 
 
 @given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.1, 0.2, 1e-300]), max_size=50), st.integers(0, 50))

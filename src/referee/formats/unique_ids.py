@@ -1,20 +1,23 @@
-"""An id of its own for every run of a source, in little memory."""
+"""An id of its own for every run of a source, in bounded memory."""
 
 from __future__ import annotations
 
-from array import array
+import weakref
 
-_BITS = 6  # of a hash, which choose its table
-_TABLES, _MASK = 1 << _BITS, (1 << _BITS) - 1
-_FIRST_SIZE = 16
+from referee.errors import ReadError
+
+#: So many ids are kept in memory (3 MB); then they go to a temporary file, sorted, which is many times faster than alone.
+_MOST_RECENT = 1 << 15
+#: Bits that tell whether an id may be in that file; of a million ids 3 in 100 are looked up there in vain.
+_BITS = 1 << 25
+#: So many ids that repeat have their last number kept in memory; that of others is searched for.
+_MOST_REPEATED = 1 << 15
 
 
 class UniqueIds:
     """Gives ids that repeat `#2`, `#3` at their end.
 
-    Only a 64-bit hash of each id is kept, in open hash tables of 12 to 18 bytes an id: a set of integers takes 70. They
-    are many, so that what is copied while one grows is little. Two of a million different ids have the same hash in one
-    of 30 million files.
+    Only a 64-bit hash of each id is kept. Two of a million different ids have the same hash in one of 30 million files.
 
     Example:
         >>> ids = UniqueIds()
@@ -23,63 +26,99 @@ class UniqueIds:
     """
 
     def __init__(self) -> None:
-        self._tables = [_Table() for _ in range(_TABLES)]
-        self._repeats: dict[str, int] = {}
+        self._recent: set[int] = set()
+        self._earlier: _Earlier | None = None
+        self._last_numbers: dict[str, int] = {}
 
     def of(self, name: str) -> str:
-        """The id, or the id with a number at its end when it was given before."""
+        """The id, or the id with a number at its end when it was given before.
+
+        Raises:
+            ReadError: The temporary file for many ids can't be written or read.
+        """
+        if self._add(name):
+            return name
+        number = self._last_numbers.get(name) or self._last_number(name)
         while True:
-            key = hash(name) or 1
-            if self._tables[key & _MASK].add(key):
-                return name
-            count = self._repeats.get(name, 1) + 1
-            self._repeats[name] = count
-            name = f"{name}#{count}"
+            number += 1
+            numbered = f"{name}#{number}"
+            if self._add(numbered):
+                break
+        if len(self._last_numbers) >= _MOST_REPEATED:
+            self._last_numbers.clear()
+        self._last_numbers[name] = number
+        return numbered
 
-
-class _Table:
-    """An open hash table of numbers that are not 0, at most two thirds full."""
-
-    __slots__ = ("_keys", "_room")
-
-    def __init__(self) -> None:
-        self._keys = _free(_FIRST_SIZE)
-        self._room = _most(_FIRST_SIZE)
-
-    def add(self, key: int) -> bool:
-        """Keep a number; whether it is new."""
-        keys = self._keys
-        size = len(keys)
-        place = (key >> _BITS) % size
-        while found := keys[place]:
-            if found == key:
-                return False
-            place = (place + 1) % size
-        keys[place] = key
-        self._room -= 1
-        if not self._room:
-            self._grow()
+    def _add(self, name: str) -> bool:
+        """Keep an id; whether it is new."""
+        key = hash(name)
+        recent = self._recent
+        if key in recent or (self._earlier is not None and key in self._earlier):
+            return False
+        recent.add(key)
+        if len(recent) >= _MOST_RECENT:
+            if self._earlier is None:
+                self._earlier = _Earlier()
+            self._earlier.add(recent)
+            self._recent = set()
         return True
 
-    def _grow(self) -> None:
-        old = self._keys
-        size = len(old) * 3 // 2
-        keys = _free(size)
-        for key in old:
-            if key:
-                place = (key >> _BITS) % size
-                while keys[place]:
-                    place = (place + 1) % size
-                keys[place] = key
-        self._room = _most(size) - _most(len(old))
-        self._keys = keys
+    def _last_number(self, name: str) -> int:
+        """A number that was given to this id, while the next one was not: found in a few steps, however high it is."""
+        low, high = 1, 2
+        while self._has(f"{name}#{high}"):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._has(f"{name}#{middle}") else (low, middle)
+        return low
+
+    def _has(self, name: str) -> bool:
+        key = hash(name)
+        return key in self._recent or (self._earlier is not None and key in self._earlier)
 
 
-def _most(size: int) -> int:
-    """How many numbers a table of this size may hold."""
-    return size * 2 // 3
+class _Earlier:
+    """Hashes in a temporary database, which SQLite removes, and bits in memory that spare most questions to it."""
+
+    def __init__(self) -> None:
+        import sqlite3
+
+        self._bits = bytearray(_BITS // 8)
+        self._error = sqlite3.Error
+        try:
+            file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            # Nobody else reads the file, and it ends with this process: no journal, no waiting for the disk.
+            file.execute("PRAGMA journal_mode = OFF")
+            file.execute("PRAGMA synchronous = OFF")
+            file.execute("CREATE TABLE id (key INTEGER PRIMARY KEY)")
+            file.execute("BEGIN")
+        except sqlite3.Error as error:
+            raise _unusable(error) from None
+        self._file = file
+        weakref.finalize(self, file.close)
+
+    def __contains__(self, key: int) -> bool:
+        if not self._bits[(key & _BITS - 1) >> 3] & 1 << (key & 7):
+            return False
+        try:
+            return self._file.execute("SELECT 1 FROM id WHERE key = ?", (key,)).fetchone() is not None
+        except self._error as error:
+            raise _unusable(error) from None
+
+    def add(self, keys: set[int]) -> None:
+        """Keep hashes that are not there yet."""
+        bits = self._bits
+        for key in keys:
+            bits[(key & _BITS - 1) >> 3] |= 1 << (key & 7)
+        try:
+            self._file.executemany("INSERT INTO id VALUES (?)", zip(sorted(keys)))
+        except self._error as error:
+            raise _unusable(error) from None
 
 
-def _free(size: int) -> array[int]:
-    """So many free places: zeros, made without a copy."""
-    return array("q", [0]) * size
+def _unusable(error: Exception) -> ReadError:
+    return ReadError(
+        f"the ids of so many runs need a temporary file, which can't be used: {error}; "
+        "set TMPDIR to a folder with room for 20 bytes a run"
+    )
