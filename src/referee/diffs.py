@@ -219,7 +219,7 @@ def call_text(name: str, args: Any, most: int = 120) -> str:
         >>> call_text("book", {"seat": "4A"}), call_text("book", None), call_text("run", "ls -l")
         ('book(seat="4A")', 'book()', 'run("ls -l")')
     """
-    inside = "" if args is msgspec.UNSET else cut(arguments_text(args), most)
+    inside = "" if args is msgspec.UNSET else arguments_text(args, most)
     return f"{cut(printable(name), 60)}({inside})"
 
 

@@ -11,6 +11,7 @@ from referee.jsonvalue import NOT_JSON, decode
 
 _encode_json = msgspec.json.Encoder().encode
 _encode_text = json.encoder.encode_basestring
+_WORDS = {None: "null", True: "true", False: "false"}
 
 
 def told(value: Any) -> str:
@@ -98,6 +99,8 @@ def _json(value: Any) -> str:
         return _encode_text(value)
     if type(value) is int:
         return told(value)
+    if value is None or value is True or value is False:
+        return _WORDS[value]
     try:
         text = _encode_json(value)
         if decode(text) == value:  # nothing in it that is no JSON, such as NaN
@@ -110,15 +113,25 @@ def _json(value: Any) -> str:
         return told(value)
 
 
-def arguments_text(args: Any) -> str:
+def arguments_text(args: Any, most: int = 120) -> str:
     """The arguments of a call as they stand between its brackets, on one line with only printable characters.
 
     Example:
         >>> arguments_text({"seat": "4A", "count": 2}), arguments_text(None), arguments_text("ls -l")
         ('seat="4A", count=2', '', '"ls -l"')
+        >>> arguments_text({"seat": "4A", "count": 2}, 12)
+        'seat="4A", …'
     """
     if args is None:
         return ""
     if type(args) is not dict:
-        return json_text(args)
-    return printable(", ".join([f"{name}={_json(value)}" for name, value in args.items()]))
+        return shown(args, most)
+    pieces = []
+    room = most + 2  # the last piece needs no comma
+    for name, value in args.items():
+        piece = f"{name}={_json(value)}"
+        pieces.append(piece)
+        room -= len(piece) + 2
+        if room < 0:
+            break
+    return cut(printable(", ".join(pieces)), most)

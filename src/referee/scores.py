@@ -14,6 +14,8 @@ StepName: TypeAlias = Literal["prepare_run", "preprocess", "analyze", "generate_
 
 #: How far below a bound a number may lie and still reach it: sums of decimal fractions are not exact.
 TOLERANCE = 1e-9
+#: The range of most scorers.
+UNIT_RANGE = (0.0, 1.0)
 
 
 class Unscored(msgspec.Struct, frozen=True, gc=False):
@@ -111,7 +113,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     not_scorable: Unscored | None = None
     error: StepError | None = None
     reason_error: StepError | None = None
-    range: tuple[float, float] = (0.0, 1.0)
+    range: tuple[float, float] = UNIT_RANGE
     lower_is_better: bool = False
     details: dict[str, Any] | None = None
 

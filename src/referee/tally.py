@@ -14,7 +14,7 @@ import msgspec
 
 from referee.pipeline import Scorer
 from referee.runs import Run
-from referee.scores import Score
+from referee.scores import UNIT_RANGE, Score
 
 #: So many values of a scorer are gathered before they are added up.
 _GATHERED = 1000
@@ -128,20 +128,15 @@ class Tally:
         self.runs += 1
         qualities = 0.0
         counted = 0
-        for tally, values, score in zip(self._scorers, self._gathered, scores):
+        for place, score in enumerate(scores):
             value = score.score
             if value is None or score.error is not None:
-                counted += self._add_unscored(tally, score)
+                counted += self._add_unscored(self._scorers[place], score)
                 continue
-            tally.scored += 1
-            values.append(value)
-            if tally.lowest is None or value < tally.lowest:
-                tally.lowest = value
-            if tally.highest is None or value > tally.highest:
-                tally.highest = value
+            self._gathered[place].append(value)
             if score.judge:
-                _add_usage(tally, score)
-            qualities += quality(score)
+                _add_usage(self._scorers[place], score)
+            qualities += value if score.range is UNIT_RANGE and not score.lower_is_better else quality(score)
             counted += 1
         if self.runs % _GATHERED == 0:
             self._sum_up()
@@ -172,7 +167,10 @@ class Tally:
     def _sum_up(self) -> None:
         for tally, values in zip(self._scorers, self._gathered):
             if values:
+                tally.scored += len(values)
                 tally.sums = exact_sums([*tally.sums, *values])
+                tally.lowest = min(values) if tally.lowest is None else min(tally.lowest, *values)
+                tally.highest = max(values) if tally.highest is None else max(tally.highest, *values)
                 values.clear()
 
     def _add_unscored(self, tally: ScorerTally, score: Score) -> int:

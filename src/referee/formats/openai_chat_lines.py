@@ -82,19 +82,20 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
     if talk is None:
         return None
     usage = record.usage
-    fields: dict[str, Any] = {
-        "id": record.id or "",
-        "model": record.model or None,
-        "ground_truth": record.ground_truth,
-        "expected_tool_calls": _expected_calls(record),
-        "usage": usage and Usage(usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
-    }
+    used = None if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
     if turns == "all":
-        return Decoded([_whole_run(talk, fields)], talk.counts)
+        return Decoded([_whole_run(talk, record, used)], talk.counts)
     cut = Conversation()
     cut.messages = talk.system + talk.others
     cut.counts = talk.counts
-    return cut.decoded(turns, **fields)
+    return cut.decoded(
+        turns,
+        id=record.id or "",
+        model=record.model or None,
+        ground_truth=record.ground_truth,
+        expected_tool_calls=_expected_calls(record),
+        usage=used,
+    )
 
 
 def _expected_calls(record: _Record) -> Any:
@@ -105,9 +106,19 @@ def _expected_calls(record: _Record) -> Any:
     return [{"name": call.name, "args": call.arguments} for call in record.expected.tool_calls]
 
 
-def _whole_run(talk: _Talk, fields: dict[str, Any]) -> Run:
-    others, start = talk.others, talk.start
-    run = with_id(Run(input=others[:start], output=others[start:], system=talk.system, **fields))
+def _whole_run(talk: _Talk, record: _Record, usage: Usage | None) -> Run:
+    run = Run(
+        id=record.id or "",
+        input=talk.others[: talk.start],
+        output=talk.others[talk.start :],
+        system=talk.system,
+        model=record.model or None,
+        ground_truth=record.ground_truth,
+        expected_tool_calls=_expected_calls(record),
+        usage=usage,
+    )
+    if not run.id:
+        run = with_id(run)
     prime(run, "\n".join(talk.texts), tuple(talk.calls))
     return run
 
