@@ -75,7 +75,7 @@ def score_runs(
         raise OptionError(f"concurrency must be at least 1, not {concurrency}")
     ready = [scorer.ready(judge) for scorer in numbered(scorers)]
     if all(scorer.is_quick for scorer in ready):
-        return _scorer_by_scorer(_batches(runs), [scorer.run_sync for scorer in ready])
+        return _scorer_by_scorer(_batches(runs), ready)
     if all(scorer.is_synchronous for scorer in ready):
         return _one_by_one(runs, [scorer.run_sync for scorer in ready])
     return _at_once(runs, ready, concurrency)
@@ -91,13 +91,13 @@ def _batches(runs: Iterable[Run]) -> Iterator[list[Run]]:
 
 
 def _scorer_by_scorer(
-    batches: Iterable[list[Run]], score: Sequence[Callable[[Run], Score]]
+    batches: Iterable[list[Run]], scorers: Sequence[Scorer[Any, Any]]
 ) -> Iterator[tuple[Run, list[Score]]]:
     """A quick scorer finds its own code still in the processor's cache when it scores several runs in a row."""
     for batch in batches:
-        columns = [[run_sync(run) for run in batch] for run_sync in score]
-        for place, run in enumerate(batch):
-            yield run, [column[place] for column in columns]
+        columns = [scorer.run_batch(batch) for scorer in scorers]
+        for run, scores in zip(batch, zip(*columns)):
+            yield run, list(scores)
 
 
 def _one_by_one(runs: Iterable[Run], score: Sequence[Callable[[Run], Score]]) -> Iterator[tuple[Run, list[Score]]]:
