@@ -40,11 +40,23 @@ def equal(left: Any, right: Any) -> bool:
         (True, False, False)
     """
     # Python's own equality is coarser than JSON's only where a boolean meets a number, so it decides quickly
-    # that two values differ. Of equal ones those with the same bytes have the same kinds; only the rest are walked.
-    if left != right:
-        return False
+    # that two values differ.
+    return bool(left == right) and same_kinds(left, right)
+
+
+def same_kinds(left: Any, right: Any) -> bool:
+    """Whether two values that Python calls equal are equal as JSON: no boolean stands where the other has a number.
+
+    Raises:
+        RecursionError: The values are nested deeper than Python's recursion limit.
+
+    Example:
+        >>> same_kinds([1, {"a": 2}], [1.0, {"a": 2.0}]), same_kinds([True], [1])
+        (True, False)
+    """
     if type(left) is type(right) and type(left) in _SINGLE:
         return True
+    # Those with the same bytes have the same kinds; only the rest are walked.
     try:
         if _pack(left) == _pack(right):
             return True

@@ -62,7 +62,21 @@ def read_expected_calls(data: Any, where: str = "expected") -> list[ExpectedCall
     """
     if isinstance(data, (str, bytes)) or not isinstance(data, Sequence):
         raise OptionError(f"{where} must be a list of expected calls, not {shown(data)}")
-    return [read_expected_call(entry, f"{where}[{index}]") for index, entry in enumerate(data)]
+    calls = _plain_calls(data)
+    if calls is None:
+        calls = [read_expected_call(entry, f"{where}[{index}]") for index, entry in enumerate(data)]
+    return calls
+
+
+def _plain_calls(data: Sequence[Any]) -> list[ExpectedCall] | None:
+    """The calls of plain `{name, args}` entries, read at once; `None` where an entry is anything else."""
+    for entry in data:
+        if type(entry) is not dict or len(entry) != 2 or entry.get("args") is None:
+            return None
+        if type(entry.get("name")) is not str or not entry["name"]:
+            return None
+    copies = plain_copy([entry["args"] for entry in data], MAX_DEPTH)
+    return copies and [ExpectedCall(entry["name"], args) for entry, args in zip(data, copies)]
 
 
 def read_expected_call(entry: Any, where: str = "expected") -> ExpectedCall:

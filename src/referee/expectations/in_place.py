@@ -14,7 +14,7 @@ from referee.diffs import ArgumentDiff, CallDiff, ToolCallDiff
 from referee.errors import ReadError
 from referee.expectations.calls import MAX_DEPTH, ExpectedCall
 from referee.expectations.comparison import Comparison, arguments_of, require_shallow
-from referee.jsonvalue import equal, plain_copy
+from referee.jsonvalue import plain_copy, same_kinds
 from referee.messages import ToolCall
 
 _PLAIN = Comparison()
@@ -32,32 +32,40 @@ def diff_in_place(entries: Any, calls: Sequence[ToolCall], *, extra_allowed: boo
     """
     if type(entries) is not list:
         return None
-    lines: list[CallDiff] = []
-    changed = 0
     try:
-        # Equal ones are the rule, and one comparison of all costs less than many.
         pairs = list(zip(entries, calls))
-        same = equal([entry["args"] for entry, _ in pairs], [call.args for _, call in pairs])
-        for place, (entry, call) in enumerate(pairs):
-            args = call.args
-            name = entry["name"]
-            wanted = entry["args"]
-            if name != call.name or len(entry) != 2 or type(args) is not dict:
-                return None
-            if same or equal(wanted, args):
-                lines.append(CallDiff("matched", name, place, place, [entry], args))
-                continue
-            changed += 1
-            differences = _differences(name, wanted, call) if changed == 1 else None
+        differing = _differing(pairs)
+        rest = len(entries) != len(calls)
+        if differing is None or len(differing) > (not rest):
+            return None
+        lines = [
+            CallDiff("matched", call.name, place, place, [entry], call.args)
+            for place, (entry, call) in enumerate(pairs)
+        ]
+        for place in differing:
+            entry, call = pairs[place]
+            differences = _differences(call.name, entry["args"], call)
             if not differences:
                 return None
-            lines.append(CallDiff("changed", name, place, place, [entry], args, differences))
-        matched = len(lines) - changed
-        if len(entries) != len(calls) and (changed or not _add_rest(lines, entries, calls, extra_allowed)):
+            lines[place] = CallDiff("changed", call.name, place, place, [entry], call.args, differences)
+        if rest and not _add_rest(lines, entries, calls, extra_allowed):
             return None
     except (TypeError, KeyError, ReadError, RecursionError):  # the long way says what is wrong
         return None
-    return ToolCallDiff(lines, len(entries), matched, len(calls))
+    return ToolCallDiff(lines, len(entries), len(pairs) - len(differing), len(calls))
+
+
+def _differing(pairs: list[tuple[Any, ToolCall]]) -> list[int] | None:
+    """The places where the arguments differ; `None` where the tools do, or an entry has more than name and arguments."""
+    for entry, call in pairs:
+        if entry["name"] != call.name or len(entry) != 2 or type(call.args) is not dict:
+            return None
+    wanted, given = [entry["args"] for entry, _ in pairs], [call.args for _, call in pairs]
+    differing = [place for place, (left, right) in enumerate(zip(wanted, given)) if left != right]
+    for place in reversed(differing):
+        del wanted[place], given[place]
+    # One look at all the others costs less than many.
+    return differing if same_kinds(wanted, given) else None
 
 
 def _differences(name: str, wanted: Any, call: ToolCall) -> list[ArgumentDiff] | None:
