@@ -351,12 +351,11 @@ class Scorer(Generic[P, A]):
             except Exception as error:
                 take(self._unusual(run, error))
                 continue
-            kind = type(verdict)
-            if kind is tuple and plain and 0.0 <= verdict[0] <= 1.0:  # type: ignore[index]
-                take(Score(run.id, own_id, verdict[0], verdict[1], version))  # type: ignore[index]
-            elif kind is Finding and plain and 0.0 <= verdict.score <= 1.0:  # type: ignore[union-attr]
-                steps = verdict.preprocess_step_result, verdict.analyze_step_result  # type: ignore[union-attr]
-                take(Score(run.id, own_id, verdict.score, verdict.reason, version, *steps))  # type: ignore[union-attr]
+            if plain and type(verdict) is tuple and 0.0 <= verdict[0] <= 1.0:
+                take(Score(run.id, own_id, verdict[0], verdict[1], version))
+            elif plain and type(verdict) is Finding and 0.0 <= verdict.score <= 1.0:
+                steps = verdict.preprocess_step_result, verdict.analyze_step_result
+                take(Score(run.id, own_id, verdict.score, verdict.reason, version, *steps))
             else:
                 take(self._unusual(run, verdict))
         return scores
