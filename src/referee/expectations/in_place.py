@@ -14,7 +14,7 @@ from referee.diffs import ArgumentDiff, CallDiff, ToolCallDiff
 from referee.errors import ReadError
 from referee.expectations.calls import MAX_DEPTH, ExpectedCall
 from referee.expectations.comparison import Comparison, arguments_of, require_shallow
-from referee.jsonvalue import plain_copy, same_kinds
+from referee.jsonvalue import equal, plain_copy, same_kinds
 from referee.messages import ToolCall
 
 _PLAIN = Comparison()
@@ -64,8 +64,9 @@ def _differing(pairs: list[tuple[Any, ToolCall]]) -> list[int] | None:
     differing = [place for place, (left, right) in enumerate(zip(wanted, given)) if left != right]
     for place in reversed(differing):
         del wanted[place], given[place]
-    # One look at all the others costs less than many.
-    return differing if same_kinds(wanted, given) else None
+    if same_kinds(wanted, given):  # one look at all the others costs less than many
+        return differing
+    return [place for place, (entry, call) in enumerate(pairs) if not equal(entry["args"], call.args)]
 
 
 def _differences(name: str, wanted: Any, call: ToolCall) -> list[ArgumentDiff] | None:
