@@ -67,6 +67,32 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [self.input] if self.inputs is None else list(self.inputs)
 
 
+def unshared(value: Any) -> Any:
+    """The value with its lists and dictionaries copied, however deep; whatever else it holds is shared.
+
+    Example:
+        >>> given = [{"role": "user", "content": "Hi"}]
+        >>> unshared(given)[0] is given[0], unshared(given) == given
+        (False, True)
+    """
+    if type(value) is dict:
+        return {key: unshared(item) for key, item in value.items()}
+    return [unshared(item) for item in value] if type(value) is list else value
+
+
+def with_own_data(item: Item) -> Item:
+    """A copy whose data an agent may change as it likes: the next one that is asked gets the item as it was."""
+    fields = {name: getattr(item, name) for name in Item.__struct_fields__ if name not in ("scorers", "gates", "turns")}
+    try:
+        own = msgspec.structs.replace(item, **{name: unshared(value) for name, value in fields.items()})
+        if item.turns is None:
+            return own
+        turns = [msgspec.structs.replace(turn, input=unshared(turn.input)) for turn in item.turns]
+        return msgspec.structs.replace(own, turns=turns)
+    except RecursionError:  # nested too deeply, or it contains itself
+        return item
+
+
 def item_version(item: Item) -> str:
     """A hash of the item's content: id, scorers and gates left out."""
     content = {name: getattr(item, name) for name in Item.__struct_fields__ if name not in ("id", "scorers", "gates")}

@@ -15,7 +15,7 @@ from referee.evaluate.targets.recorded import RecordedRuns
 from referee.evaluate.targets.target import Call, Target, Thread
 from referee.evaluate.threads import DeadlineError, is_failure, within
 from referee.execution import step_error
-from referee.items import Item
+from referee.items import Item, with_own_data
 from referee.runs import Run
 from referee.scores import StepError
 
@@ -64,6 +64,7 @@ class Conversation:
         self.target = target
         self.is_recorded = isinstance(target, RecordedRuns)  # then neither time nor thread is ours to fill in
         self.item = item
+        self.asked = item if self.is_recorded else with_own_data(item)
         self.repeat = repeat
         self.thread = Thread(thread_id)
         self.options = options
@@ -75,7 +76,7 @@ class Conversation:
         """Ask turn by turn. A turn that fails ends the conversation; the turns before it are kept."""
         played = Played()
         several = len(self.item.user_turns) > 1
-        for number, given in enumerate(self.item.user_turns):
+        for number, given in enumerate(self.asked.user_turns):
             step = f"turn {number + 1}" if several else "target"
             try:
                 played.turns.append(await self._turn(given))
@@ -92,7 +93,7 @@ class Conversation:
         return played
 
     async def _turn(self, given: Any) -> Run:
-        call = Call(given, input_messages(given), self.thread, self.item, self.repeat, self.options, self.mocks)
+        call = Call(given, input_messages(given), self.thread, self.asked, self.repeat, self.options, self.mocks)
         started = perf_counter()
         answer = await within(self.target.answer(call), self.deadline)
         duration = (perf_counter() - started) * 1000

@@ -56,7 +56,8 @@ def listed_data(data: Iterable[Any]) -> list[Any]:
 
 def _read(given: Any) -> Item:
     if isinstance(given, Item):
-        return given
+        fields = {name: getattr(given, name) for name in Item.__struct_fields__ if name != "id"}
+        return msgspec.structs.replace(read_item(fields), id=given.id)
     if isinstance(given, str):
         return Item(input=given)
     if isinstance(given, Run):

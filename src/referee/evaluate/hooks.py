@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from referee.evaluate.threads import is_failure
+from referee.evaluate.threads import DeadlineError, is_failure, within
 from referee.execution import step_error
 from referee.scores import StepError
 
@@ -18,8 +18,8 @@ class Hooks:
 
     Attributes:
         before_run: `(evaluation)`, once, before anything else. If it fails, nothing runs and its exception is raised.
-        before_item: `(item, repeat)`, before the target is asked. If it fails, the target is not asked and the item is
-            an error.
+        before_item: `(item, repeat)`, before the target is asked, in the item's time. If it fails, the target is not
+            asked and the item is an error.
         after_item: `(result)`, after the item was scored, also when its target failed. If it fails, the scores stand
             and the failure is listed in `hook_errors`.
         after_run: `(report)`, once, at the end. If it fails, the report is still returned and lists the failure.
@@ -34,19 +34,35 @@ class Hooks:
 NO_HOOKS = Hooks()
 
 
-async def call_hook(hook: Callable[..., Any] | None, *args: Any) -> None:
+async def call_hook(hook: Callable[..., Any] | None, *args: Any, deadline: float | None = None) -> None:
     """Call a hook, if there is one, and let it fail."""
     if hook is None:
         return
     outcome = hook(*args)
     if inspect.isawaitable(outcome):
-        await outcome
+        await within(_awaited(outcome), deadline)
 
 
-async def hook_failure(name: str, hook: Callable[..., Any] | None, *args: Any) -> StepError | None:
-    """Call a hook, if there is one, and give its failure as a record."""
+async def _awaited(outcome: Awaitable[Any]) -> None:
+    await outcome
+
+
+async def hook_failure(
+    name: str, hook: Callable[..., Any] | None, *args: Any, deadline: float | None = None, time_limit: str = ""
+) -> StepError | None:
+    """Call a hook, if there is one, and give its failure as a record.
+
+    Args:
+        name: The hook's.
+        hook: The hook.
+        args: What it is given.
+        deadline: The point in the loop's time at which it is given up.
+        time_limit: What its failure says then.
+    """
     try:
-        await call_hook(hook, *args)
+        await call_hook(hook, *args, deadline=deadline)
+    except DeadlineError:
+        return StepError(name, "TimeoutError", time_limit)
     except BaseException as error:  # a hook may fail in any way; its rule says what follows
         if not is_failure(error):
             raise

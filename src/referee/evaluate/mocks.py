@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from referee.errors import RefereeError
-from referee.items import Item
+from referee.items import Item, unshared
 
 #: What happens to a tool without a mock: it runs, or its call fails.
 Unmocked: TypeAlias = Literal["allow", "deny"]
@@ -22,7 +23,7 @@ class ToolMocks:
     """The mocks of one item.
 
     Args:
-        results: By tool name: a result, `{"$error": "message"}`, or a function of the arguments.
+        results: By tool name: a result, `{"$error": "message"}`, or a function of the arguments, sync or async.
         unmocked: `allow` or `deny` the tools that have no mock.
 
     Example:
@@ -52,12 +53,13 @@ class ToolMocks:
             return result(args)
         if isinstance(result, Mapping) and set(result) == {_ERROR}:
             raise MockedToolError(str(result[_ERROR]))
-        return result
+        return unshared(result)  # an agent may change what a tool gave it
 
-    def result_or_error(self, name: str, args: Any = None) -> Any:
+    async def result_or_error(self, name: str, args: Any = None) -> Any:
         """The result of a call as an agent's framework takes it: a failure as `{"error": message}`."""
         try:
-            return self(name, args)
+            result = self(name, args)
+            return await result if inspect.isawaitable(result) else result
         except MockedToolError as error:
             return {"error": str(error)}
 

@@ -92,7 +92,7 @@ class Runner:
             self._end = asyncio.get_running_loop().time() + self.settings.timeout
         jobs = self._jobs()
         async with asyncio.TaskGroup() as group:
-            for _ in range(self.settings.concurrency):
+            for _ in range(min(self.settings.concurrency, len(self.plan.evaluation.keys()))):
                 group.create_task(self._work(jobs))
 
     def _jobs(self) -> Iterator[Job]:
@@ -102,9 +102,10 @@ class Runner:
                     yield Job(planned, target, repeat)
 
     async def _work(self, jobs: Iterator[Job]) -> None:
+        task = asyncio.current_task()
         for job in jobs:
-            if self._stopped:
-                return
+            if self._stopped or (task is not None and task.cancelling()):
+                return  # cancelled: whatever it was that swallowed it, nothing further is started
             earlier = self._earlier(job)
             if earlier is not None and self._is_finished(job, earlier):
                 self.results.append(earlier)
@@ -181,7 +182,8 @@ class Runner:
         item = job.planned.item
         if self._end is not None and asyncio.get_running_loop().time() >= self._end:
             return Played(error=StepError("target", "TimeoutError", f"not started: {time_limit}"))
-        failure = await hook_failure("before_item", self.settings.hooks.before_item, item, job.repeat)
+        before = self.settings.hooks.before_item
+        failure = await hook_failure("before_item", before, item, job.repeat, deadline=deadline, time_limit=time_limit)
         if failure is not None:  # the hook's rule: the target is not asked, the item is an error
             return Played(error=failure)
         thread_id = "-".join((self.plan.evaluation.id, *filter(None, (job.target,)), item.id, str(job.repeat + 1)))

@@ -49,13 +49,11 @@ class Scoring:
 
     async def _one(self, applied: Applied, run: Run) -> Score:
         scorer, step = applied.scorer, applied.measure.step
-        if step is not None:
-            found = step_run(run, step)
-            if found is None:
-                return outcome(scorer, run, not_scorable=Unscored("preprocess", f"the run has no step {step!r}"))
-            run = found
         try:
-            return await self._scored(scorer, run)
+            of_step = run if step is None else step_run(run, step)
+            if of_step is None:
+                return outcome(scorer, run, not_scorable=Unscored("preprocess", f"the run has no step {step!r}"))
+            return await self._scored(scorer, of_step)
         except DeadlineError:
             return outcome(scorer, run, error=StepError("deadline", "TimeoutError", self.time_limit))
         except BaseException as error:  # a scorer may fail in any way, and only its score with it
@@ -66,10 +64,21 @@ class Scoring:
     async def _scored(self, scorer: Scorer[Any, Any], run: Run) -> Score:
         if not scorer.is_synchronous:
             return await within(scorer.run(run), self.deadline)
-        if scorer.kind != "custom":
+        if not _calls_own_code(scorer):
             return scorer.run_sync(run)
         # A function of the user's own may block: in a thread it holds up nobody and the deadline still counts.
         return await within(in_thread(lambda: scorer.run_sync(run)), self.deadline)
+
+
+def _calls_own_code(value: Any) -> bool:
+    """Whether a scorer, or an option of one, calls functions of the user's own: a matcher, a part of a joined check."""
+    if isinstance(value, Scorer):
+        return value.kind == "custom" or value.prepare_run is not None or _calls_own_code(value.options)
+    if isinstance(value, Mapping):
+        return any(map(_calls_own_code, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_calls_own_code, value))
+    return callable(value)
 
 
 def _still_holds(score: Score | None, applied: Applied) -> Score | None:

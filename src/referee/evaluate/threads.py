@@ -48,15 +48,16 @@ async def in_thread(function: Callable[[], T]) -> T:
 async def within(coroutine: Coroutine[Any, Any, T], deadline: float | None) -> T:
     """Await a coroutine until a point in the loop's time; then cancel it, and do not wait for it to obey.
 
+    When the caller itself is cancelled the coroutine is too, and here as well it may swallow that: it holds up nobody.
+
     Raises:
         DeadlineError: The time was up.
     """
-    if deadline is None:
-        return await coroutine
     loop = asyncio.get_running_loop()
     task = loop.create_task(_settled(coroutine))
     try:
-        done, _ = await asyncio.wait({task}, timeout=max(0.0, deadline - loop.time()))
+        timeout = None if deadline is None else max(0.0, deadline - loop.time())
+        done, _ = await asyncio.wait({task}, timeout=timeout)
     finally:
         if not task.done():
             task.cancel()

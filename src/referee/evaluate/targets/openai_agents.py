@@ -65,8 +65,8 @@ def mocked(agent: Agent[Any], mocks: ToolMocks, made: dict[int, Agent[Any]]) -> 
         return made[id(agent)]
     copy = agent.clone(tools=[_mocked_tool(tool, mocks) for tool in agent.tools])
     made[id(agent)] = copy
-    if mocks.unmocked == "deny" and agent.mcp_servers:
-        raise UnmockableToolError(f"the agent {agent.name} has MCP servers, whose tools can't be denied")
+    if agent.mcp_servers and (mocks.unmocked == "deny" or mocks.results.keys() - {tool.name for tool in agent.tools}):
+        raise UnmockableToolError(f"the agent {agent.name} has MCP servers, whose tools can't be mocked or denied")
     if any(isinstance(handoff, Handoff) for handoff in agent.handoffs):
         raise UnmockableToolError(f"the agent {agent.name} has handoffs made by handoff(), whose tools can't be mocked")
     copy.handoffs = [mocked(other, mocks, made) for other in agent.handoffs if isinstance(other, Agent)]
@@ -80,7 +80,7 @@ def _mocked_tool(tool: Any, mocks: ToolMocks) -> Any:
         raise UnmockableToolError(f"the tool {tool.name} runs at the provider and can't be mocked or denied")
 
     async def invoke(context: Any, given: str) -> Any:
-        return mocks.result_or_error(tool.name, arguments(given)[0])
+        return await mocks.result_or_error(tool.name, arguments(given)[0])
 
     return dataclasses.replace(tool, on_invoke_tool=invoke)
 

@@ -80,7 +80,7 @@ class _Mocked(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         if self.mocks.replaces(name):
-            return self.mocks.result_or_error(name, tool_args)
+            return await self.mocks.result_or_error(name, tool_args)
         return await super().call_tool(name, tool_args, ctx, tool)
 
 

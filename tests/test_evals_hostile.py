@@ -1,0 +1,129 @@
+"""`run_evals` under attack: what swallows a cancellation, changes what it is given, hangs, or gives nonsense."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from referee import Item, OptionError, Run, Step, Trajectory, checks, create_scorer
+from referee.evaluate import Hooks, Report, run_evals, run_evals_sync
+
+SUNNY = checks.includes("sunny")
+
+
+def echo(text: str) -> str:
+    return f"You said {text}."
+
+
+def scored(function: Callable[[Run], Any], id: str = "own") -> Any:
+    return create_scorer(id=id).generate_score(function)
+
+
+def evaluate(**arguments: Any) -> Report:
+    return run_evals_sync(**{"target": echo, "data": ["sunny", "rainy"], **arguments})
+
+
+def hang(*_: Any) -> Any:
+    threading.Event().wait()
+
+
+@pytest.mark.parametrize("place", ["target", "scorers"])
+def test_cancelling_ends_an_evaluation_whose_target_or_scorer_swallows_it(place: str) -> None:
+    began: list[Any] = []
+
+    async def stubborn(given: Any) -> Any:
+        began.append(given)
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "sunny"
+
+    async def interrupted() -> None:
+        chosen = {"target": stubborn} if place == "target" else {"scorers": [scored(stubborn)]}
+        options: dict[str, Any] = {"target": echo, "data": list("abcde"), "gates": [SUNNY], "concurrency": 2}
+        running = asyncio.create_task(run_evals(**(options | chosen)))
+        while len(began) < 2:
+            await asyncio.sleep(0)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(interrupted())
+    assert len(began) == 2
+
+
+def test_a_hook_before_an_item_counts_to_the_time_of_the_item() -> None:
+    async def before(item: Item, repeat: int) -> None:
+        await asyncio.Event().wait()
+
+    report = evaluate(gates=[SUNNY], item_timeout=0.05, hooks=Hooks(before_item=before))
+    assert [result.error and result.error.step for result in report.results] == ["before_item"] * 2
+    assert "not finished within 0.05 s" in str(report.results[0].error)
+
+
+def test_a_function_inside_a_ready_check_holds_up_nobody() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    report = evaluate(
+        target=lambda text: [{"role": "assistant", "content": "sunny", "tool_calls": [call]}],
+        scorers=[
+            checks.tool_calls([{"name": "f", "args": {"a": 1}}], matchers={"a": hang}),
+            checks.all_of([SUNNY, scored(hang)]),
+            SUNNY,
+        ],
+        item_timeout=0.1,
+    )
+    assert [summary.errors for summary in report.summary.values()] == [2, 2, 0]
+
+
+def test_there_are_no_more_workers_than_there_is_work() -> None:
+    assert evaluate(gates=[checks.used_no_tools()], concurrency=10**12).verdict == "passed"
+
+
+def test_a_step_whose_messages_cannot_be_read_is_an_error_of_its_score() -> None:
+    fields = {"input": [{"role": 5, "content": {}}], "output": "sunny"}
+    steps = Trajectory(steps=[Step(name="draft", step_type="workflow_step", fields=fields)])
+    report = evaluate(
+        target=lambda text: Run(trajectory=steps), scorers={"agent": [SUNNY], "steps": {"draft": [SUNNY]}}
+    )
+    assert [summary.errors for summary in report.summary.values()] == [0, 2]
+
+
+def test_an_agent_may_change_what_it_is_given() -> None:
+    seen: list[Any] = []
+
+    def agent(messages: Any, context: Any, item: Item, tool_mocks: Any) -> Any:
+        forecast = tool_mocks("forecast")
+        seen.append((len(messages), dict(context), dict(item.metadata or {}), dict(forecast)))
+        messages.append({"role": "assistant", "content": "sunny"})
+        for given in (context, item.metadata, forecast):
+            given["seen"] = True
+        return messages
+
+    item = {
+        "input": [{"role": "user", "content": "Weather?"}],
+        "context": {"user": 1},
+        "metadata": {"level": 2},
+        "tool_mocks": {"forecast": {"sky": "clear"}},
+    }
+    reports = run_evals_sync(targets={"a": agent, "b": agent}, data=[item], gates=[SUNNY], repeats=2, concurrency=1)
+    assert seen == [(1, {"user": 1}, {"level": 2}, {"sky": "clear"})] * 4
+    assert [len(result.run.input) for report in reports.values() for result in report.results if result.run] == [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"inputs": "hello"}, "item 1: inputs must be a list"),
+        ({"input": "a", "tags": "money"}, "item 1: tags must be a list"),
+        ({"input": "a", "metadata": 5}, "item 1: metadata must be an object"),
+        ({"input": "a", "context": "c"}, "item 1: context must be an object"),
+        ({"turns": [5]}, "item 1: a turn is an object"),
+    ],
+)
+def test_an_item_object_is_checked_as_plain_data_is(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        evaluate(data=[Item(**fields)], gates=[SUNNY])
