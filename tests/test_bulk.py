@@ -10,6 +10,7 @@ import os
 import resource
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from click.testing import CliRunner, Result
 from referee.bulk import work
 from referee.bulk.journal import journal_path
 from referee.cli import main
+from referee.formats import unique_ids
 
 HERE = Path(__file__).parent
 SUFFIXES = (".jsonl", ".csv", ".md", ".parquet")
@@ -352,6 +354,27 @@ def test_wrong_uses_are_said_before_anything_runs(folder: Path) -> None:
         assert expected in done.stderr
     done = referee("score", "-", "-s", "checks.no_tool_errors", "-o", "s.csv", "--resume", input=b"")
     assert "can't be read twice" in done.stderr
+
+
+def test_ids_that_can_t_be_kept_break_the_work_off_and_it_is_gone_on_with(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_file(*_: Any, **__: Any) -> Any:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    Path("runs.jsonl").write_bytes(lines(100) * 2)
+    one = score("one", "runs.jsonl")
+    monkeypatch.setattr(unique_ids, "_MOST_RECENT", 50)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", no_file)
+        full = score("two", "runs.jsonl", "--workers", "1")
+    assert full.exit_code == 2
+    assert "disk is full; set TMPDIR" in full.stderr
+    assert "the scores of" in full.stderr
+    assert "--resume" in full.stderr
+    assert full.stderr.count("\n") == 1
+    assert_same(one, score("two", "runs.jsonl", "--workers", "1", "--resume"))
+    assert contents("two") == contents("one")
 
 
 def test_cells_longer_than_a_csv_reader_takes_are_renamed(folder: Path) -> None:

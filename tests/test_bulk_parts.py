@@ -6,7 +6,10 @@ import itertools
 import json
 import math
 import sqlite3
+import subprocess
+import sys
 import tracemalloc
+import weakref
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from referee import OptionError, ReadError, Run, Score
+from referee import OptionError, ReadError, Run, Score, read_runs
 from referee.bulk import score_batch
+from referee.bulk.accounts import Accounts
 from referee.bulk.shards import Done, Input, Plan, Shard
 from referee.checks import includes, no_tool_errors
 from referee.formats import unique_ids
@@ -121,6 +125,82 @@ def test_a_number_that_the_source_uses_is_not_given_again(taken: list[str], repe
     unique = UniqueIds()
     names = [unique.of(name) for name in [*taken, *["a"] * repeats, *taken]]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.usefixtures("few_in_memory")
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["a", "b", "a#2", ""])), max_size=60))
+def test_ids_of_each_source_are_numbered_apart(ids: list[tuple[int, str]]) -> None:
+    unique = UniqueIds()
+    names = [(source, unique.of(name, source)) for source, name in ids]
+    for source in range(3):
+        own = [name for of, name in ids if of == source]
+        assert [name for of, name in names if of == source] == numbered(own)
+
+
+def test_readers_that_are_done_keep_no_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command may be given thousands of sources, and keeps their readers for their counts."""
+    files: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    class Earlier(unique_ids._Earlier):
+        def __init__(self) -> None:
+            super().__init__()
+            files.add(self)
+
+    monkeypatch.setattr(unique_ids, "_MOST_RECENT", 10)
+    monkeypatch.setattr(unique_ids, "_Earlier", Earlier)
+    records = [json.loads(RUN % number) for number in range(20)]
+    readers = []
+    for _ in range(3):
+        reader = read_runs(records)
+        runs = iter(reader)
+        next(itertools.islice(runs, 15, None))
+        assert len(files) == 1
+        assert [run.id for run in runs] == ["r16", "r17", "r18", "r19"]
+        readers.append(reader)
+        assert not files
+    assert [reader.run_count for reader in readers] == [20] * 3
+
+
+def test_sources_share_a_file_of_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    class Earlier(unique_ids._Earlier):
+        def __init__(self) -> None:
+            super().__init__()
+            opened.append(self)
+
+    monkeypatch.setattr(unique_ids, "_MOST_RECENT", 10)
+    monkeypatch.setattr(unique_ids, "_Earlier", Earlier)
+    inputs = [Input(number, f"{number}.jsonl", f"{number}.jsonl") for number in range(5)]
+    accounts = Accounts(inputs, 5, [no_tool_errors()], lowest=5)
+    ids = [f"r{number}" for number in range(20)]
+    for number in range(5):
+        assert accounts.names(number, ids) == ids
+    assert accounts.names(3, ids[:2]) == ["r0#2", "r1#2"]
+    assert len(opened) == 1
+
+
+def test_a_forked_process_does_not_write_to_the_file_of_ids() -> None:
+    program = """
+import os
+from referee import ReadError
+from referee.formats.unique_ids import UniqueIds
+
+unique = UniqueIds()
+for number in range(40_000):
+    unique.of(f"r{number}")
+if os.fork() == 0:
+    try:
+        [unique.of(f"c{number}") for number in range(40_000)]
+    except ReadError as error:
+        print(error, flush=True)
+    raise SystemExit
+os.wait()
+assert [unique.of(f"r{number}") for number in range(40_000)] == [f"r{number}#2" for number in range(40_000)]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "a forked process can't go on with it" in done.stdout
 
 
 def test_many_ids_stay_unique_in_little_memory() -> None:

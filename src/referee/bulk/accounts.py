@@ -28,7 +28,6 @@ class SourceAccount:
         self.counts = Counts()
         self.errors: list[ReadError] = []
         self.error_count = 0
-        self.ids = UniqueIds()
 
 
 class Accounts:
@@ -50,6 +49,7 @@ class Accounts:
         self.runs_done = 0
         self.bytes_done = 0
         self._inputs = inputs
+        self._ids = UniqueIds()
         self._lines = [0] * len(inputs)
         self._waiting: dict[tuple[int, int], Record] = {}
         self._next = (0, 0)
@@ -57,8 +57,8 @@ class Accounts:
 
     def names(self, file: int, ids: Sequence[str]) -> list[str]:
         """Ids for the runs of a part of this file: those that its source repeats get `#2`, `#3`."""
-        of = self.sources[self._inputs[file].source].ids.of
-        return [of(run_id) for run_id in ids]
+        source = self._inputs[file].source
+        return [self._ids.of(run_id, source) for run_id in ids]
 
     def add(self, record: Record) -> None:
         """Take the record of a part."""

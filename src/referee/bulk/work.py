@@ -26,7 +26,7 @@ from referee.bulk.records import Header, Record, record_of
 from referee.bulk.scoring import Part
 from referee.bulk.shards import Input, Plan, Shard, shard_bytes
 from referee.bulk.targets import StoreTarget, Target, file_target, written_size
-from referee.errors import OptionError, StoreError
+from referee.errors import OptionError, ReadError, StoreError
 from referee.pipeline import Scorer
 
 
@@ -168,7 +168,7 @@ class Work:
             observe: Called after each part that was written.
 
         Raises:
-            BrokenOffError: An output can't be written any more.
+            BrokenOffError: An output can't be written any more, or the ids can't be kept.
             OptionError: The input can't be scored this way.
         """
         is_complete = True
@@ -177,7 +177,7 @@ class Work:
                 self._commit(shard, part)
             except OSError as error:
                 raise BrokenOffError(f"an output can't be written: {error.strerror or error}") from None
-            except StoreError as error:
+            except (StoreError, ReadError) as error:  # a read error: the ids can't be kept
                 raise BrokenOffError(str(error)) from None
             is_complete = is_complete and part.lost is None
             observe(self.accounts)

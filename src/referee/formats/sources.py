@@ -93,6 +93,8 @@ class RunReader:
             for run in decoded.runs:
                 self.run_count += 1
                 yield self._named(run)
+        if self._ids is not None:
+            self._ids = UniqueIds()  # a reader may be kept for its counts, and be one of thousands
         if self.error_count and self._on_error == "warn":
             more = f" (and {self.error_count - 1} more, see errors)" if self.error_count > 1 else ""
             warnings.warn(f"{self.errors[0]}{more}", stacklevel=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 
 from referee.errors import ReadError
@@ -15,9 +16,10 @@ _MOST_REPEATED = 1 << 15
 
 
 class UniqueIds:
-    """Gives ids that repeat `#2`, `#3` at their end.
+    """Gives ids that their source repeats `#2`, `#3` at their end.
 
     Only a 64-bit hash of each id is kept. Two of a million different ids have the same hash in one of 30 million files.
+    All sources share what is kept, so that thousands of them need no more memory and no more files than one.
 
     Example:
         >>> ids = UniqueIds()
@@ -28,30 +30,30 @@ class UniqueIds:
     def __init__(self) -> None:
         self._recent: set[int] = set()
         self._earlier: _Earlier | None = None
-        self._last_numbers: dict[str, int] = {}
+        self._last_numbers: dict[int, int] = {}
 
-    def of(self, name: str) -> str:
-        """The id, or the id with a number at its end when it was given before.
+    def of(self, name: str, source: int = 0) -> str:
+        """The id, or the id with a number at its end when it was given before to a run of this source.
 
         Raises:
             ReadError: The temporary file for many ids can't be written or read.
         """
-        if self._add(name):
+        key = hash((source, name))
+        if self._add(key):
             return name
-        number = self._last_numbers.get(name) or self._last_number(name)
+        number = self._last_numbers.get(key) or self._last_number(name, source)
         while True:
             number += 1
             numbered = f"{name}#{number}"
-            if self._add(numbered):
+            if self._add(hash((source, numbered))):
                 break
         if len(self._last_numbers) >= _MOST_REPEATED:
             self._last_numbers.clear()
-        self._last_numbers[name] = number
+        self._last_numbers[key] = number
         return numbered
 
-    def _add(self, name: str) -> bool:
-        """Keep an id; whether it is new."""
-        key = hash(name)
+    def _add(self, key: int) -> bool:
+        """Keep the hash of an id; whether it is new."""
         recent = self._recent
         if key in recent or (self._earlier is not None and key in self._earlier):
             return False
@@ -63,18 +65,18 @@ class UniqueIds:
             self._recent = set()
         return True
 
-    def _last_number(self, name: str) -> int:
+    def _last_number(self, name: str, source: int) -> int:
         """A number that was given to this id, while the next one was not: found in a few steps, however high it is."""
         low, high = 1, 2
-        while self._has(f"{name}#{high}"):
+        while self._has(f"{name}#{high}", source):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._has(f"{name}#{middle}") else (low, middle)
+            low, high = (middle, high) if self._has(f"{name}#{middle}", source) else (low, middle)
         return low
 
-    def _has(self, name: str) -> bool:
-        key = hash(name)
+    def _has(self, name: str, source: int) -> bool:
+        key = hash((source, name))
         return key in self._recent or (self._earlier is not None and key in self._earlier)
 
 
@@ -86,21 +88,22 @@ class _Earlier:
 
         self._bits = bytearray(_BITS // 8)
         self._error = sqlite3.Error
+        self._process = os.getpid()
         try:
-            file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, self._file.close)
             # Nobody else reads the file, and it ends with this process: no journal, no waiting for the disk.
-            file.execute("PRAGMA journal_mode = OFF")
-            file.execute("PRAGMA synchronous = OFF")
-            file.execute("CREATE TABLE id (key INTEGER PRIMARY KEY)")
-            file.execute("BEGIN")
+            self._file.execute("PRAGMA journal_mode = OFF")
+            self._file.execute("PRAGMA synchronous = OFF")
+            self._file.execute("CREATE TABLE id (key INTEGER PRIMARY KEY)")
+            self._file.execute("BEGIN")
         except sqlite3.Error as error:
             raise _unusable(error) from None
-        self._file = file
-        weakref.finalize(self, file.close)
 
     def __contains__(self, key: int) -> bool:
         if not self._bits[(key & _BITS - 1) >> 3] & 1 << (key & 7):
             return False
+        self._require_same_process()
         try:
             return self._file.execute("SELECT 1 FROM id WHERE key = ?", (key,)).fetchone() is not None
         except self._error as error:
@@ -108,6 +111,7 @@ class _Earlier:
 
     def add(self, keys: set[int]) -> None:
         """Keep hashes that are not there yet."""
+        self._require_same_process()
         bits = self._bits
         for key in keys:
             bits[(key & _BITS - 1) >> 3] |= 1 << (key & 7)
@@ -115,6 +119,11 @@ class _Earlier:
             self._file.executemany("INSERT INTO id VALUES (?)", zip(sorted(keys)))
         except self._error as error:
             raise _unusable(error) from None
+
+    def _require_same_process(self) -> None:
+        """A forked process would write into the file of the one that it comes from."""
+        if os.getpid() != self._process:
+            raise ReadError("reading was begun in another process, and is far on: a forked process can't go on with it")
 
 
 def _unusable(error: Exception) -> ReadError:
