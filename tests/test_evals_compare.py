@@ -10,6 +10,7 @@ import pytest
 from referee import OptionError, Run, checks, create_scorer
 from referee.comparison import compare
 from referee.evaluate import RecordedRuns, Report, read_report, run_evals_sync
+from referee.report import write_report
 from referee.testing import create_agent_test_run
 
 SUNNY = checks.includes("sunny")
@@ -126,3 +127,14 @@ def test_rounding_is_no_change() -> None:
         sides.append(run_evals_sync(target=RecordedRuns(runs, item="task"), scorers=[graded]))
     found = compare(*sides).scores["graded"]
     assert (found.difference, found.p_value, found.outcome, found.changes) == (0.0, 1.0, "no difference shown", [])
+
+
+def test_the_file_of_one_of_several_targets_is_compared(tmp_path: Path) -> None:
+    data = [{"id": str(number), "input": "Weather?"} for number in range(8)]
+    targets = {"old": lambda text: "sunny", "new": lambda text: "rainy"}
+    reports = run_evals_sync(targets=targets, data=data, gates=[checks.includes("sunny")])
+    for name in targets:
+        write_report(reports[name], tmp_path / f"{name}.jsonl")
+    assert list(read_report(tmp_path / "old.jsonl")) == ["old"]  # type: ignore[arg-type]
+    assert read_report(tmp_path / "old.jsonl").complete
+    assert compare(tmp_path / "old.jsonl", tmp_path / "new.jsonl").worse == ["check-includes"]

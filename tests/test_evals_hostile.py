@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from referee import Item, OptionError, Run, Step, Trajectory, checks, create_scorer
-from referee.evaluate import Hooks, Report, run_evals, run_evals_sync
+from referee.evaluate import Hooks, RecordedRuns, Report, run_evals, run_evals_sync
 
 SUNNY = checks.includes("sunny")
 
@@ -127,3 +127,22 @@ def test_an_agent_may_change_what_it_is_given() -> None:
 def test_an_item_object_is_checked_as_plain_data_is(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         evaluate(data=[Item(**fields)], gates=[SUNNY])
+
+
+def test_a_gate_of_so_many_repeats_fits_the_most_repeated_item() -> None:
+    runs = [Run(id=f"r{number}", metadata={"task": "a" if number < 8 else "b"}) for number in range(11)]
+    gate = {"scorer": checks.used_no_tools(), "passes": "4 of 5"}
+    with pytest.raises(OptionError, match="passes is '4 of 5', but an item is run 8 times"):
+        run_evals_sync(target=RecordedRuns(runs, item="task"), gates=[gate])
+
+
+def test_every_conversation_has_a_thread_of_its_own() -> None:
+    threads: list[str] = []
+
+    def agent(text: str, thread_id: str) -> str:
+        threads.append(thread_id)
+        return text
+
+    data = [{"id": name, "input": name} for name in ("b-c", "c", "c-1")]
+    run_evals_sync(targets={"a": agent, "a-b": agent}, data=data, gates=[SUNNY], repeats=2)
+    assert len(set(threads)) == 12

@@ -281,3 +281,31 @@ def test_a_killed_evaluation_ends_as_an_undisturbed_one(seed: int, undisturbed: 
 @pytest.fixture(scope="module")
 def undisturbed() -> Any:
     return killed_evaluation.undisturbed()
+
+
+def own_gate(least: float) -> list[dict[str, Any]]:
+    graded = create_scorer(id="graded").generate_score(lambda run: 0.7)
+    return [{"id": "a", "input": "sunny", "gates": [{"scorer": graded, "min": least}, GATE]}]
+
+
+def test_what_an_item_asks_of_its_scores_is_read_anew(journal: Path) -> None:
+    agent = Agent()
+    assert evaluate(agent, journal, data=own_gate(0.5)).verdict == "passed"
+    assert evaluate(agent, journal, data=own_gate(0.9), resume=True).verdict == "failed"
+    lines = journal.read_bytes().count(b"\n")
+    assert evaluate(agent, journal, data=own_gate(0.9), resume=True).verdict == "failed"
+    assert journal.read_bytes().count(b"\n") == lines
+    without = evaluate(agent, journal, data=[{"id": "a", "input": "sunny"}], resume=True)
+    assert (without.verdict, without.local_gates, agent.asked) == ("passed", [], ["sunny"])
+
+
+def test_the_error_of_a_scorer_that_was_taken_out_is_gone(journal: Path) -> None:
+    def broken(run: Run) -> float:
+        raise ValueError("out of order")
+
+    agent = Agent()
+    scorers = [create_scorer(id="broken").generate_score(broken)]
+    assert not evaluate(agent, journal, scorers=scorers).complete
+    assert evaluate(agent, journal, resume=True).complete
+    assert read_report(journal).complete
+    assert len(agent.asked) == 3

@@ -145,6 +145,8 @@ def _report(given: Any) -> Report:
     if not isinstance(given, (Report, SideBySide, str, os.PathLike)):
         raise OptionError(f"give two reports, or the files of two evaluations, not {type(given).__name__}")
     found = read_report(given) if isinstance(given, (str, os.PathLike)) else given
+    if isinstance(found, SideBySide) and len(found) == 1:
+        return next(iter(found.values()))
     if isinstance(found, SideBySide):
         place = f"{given} holds" if found is not given else "there are"
         raise OptionError(f"{place} several targets ({', '.join(found)}): compare two of them, such as report[name]")

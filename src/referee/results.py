@@ -77,7 +77,7 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         tags: The item's tags.
         run: What the target did; `None` when it failed before it gave anything.
         error: Why there is nothing to score: the step (`before_item`, `target`, `turn 2`), class and message.
-        scores: The scores of the evaluation's measures by their id. Empty when the target failed.
+        scores: The scores of the evaluation's measures by their id; errors when the target failed.
         own: The scores of the item's own scorers and gates.
         turns: The scores of single turns.
         hook_errors: Failures of `after_item` and `on_item_complete`; the scores stand.

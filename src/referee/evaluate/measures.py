@@ -40,10 +40,10 @@ class Reader:
 
     Args:
         judge: The judge of scorers that have none of their own.
-        repeats: How often an item is run; `None` when that differs between items.
+        repeats: How often an item is run; the most often run one, where that differs.
     """
 
-    def __init__(self, judge: Asker | str | None = None, repeats: int | None = 1) -> None:
+    def __init__(self, judge: Asker | str | None = None, repeats: int = 1) -> None:
         self.judge = judge
         self.repeats = repeats
 
@@ -102,7 +102,7 @@ class Reader:
         match = _PASSES.fullmatch(rule) if isinstance(rule, str) else None
         if match is None or not 0 < int(match[1]) <= int(match[2]):
             raise OptionError(f"{where}: passes is like '4 of 5', not {rule!r}")
-        if self.repeats is not None and int(match[2]) != self.repeats:
+        if int(match[2]) != self.repeats:
             raise OptionError(f"{where}: passes is {rule!r}, but an item is run {self.repeats} times (repeats)")
         return int(match[1])
 

@@ -74,7 +74,7 @@ def make_plan(
         target, listed = _recorded(listed), None
     named = _targets(target, targets)
     items, counts = _items(named, listed, repeats)
-    reader = Reader(model, repeats=counts[0] if len(set(counts)) == 1 else None)
+    reader = Reader(model, repeats=max(counts))
     measures = reader.read(gates, scorers)
     ids = [applied.measure.id for applied in measures]
     planned = [_planned(item, count, reader, ids) for item, count in zip(items, counts)]

@@ -123,28 +123,24 @@ class Runner:
         return earlier if asked <= recorded else None
 
     def _is_finished(self, job: Job, earlier: ItemResult) -> bool:
-        """Whether the earlier result has every score that is asked for, in the scorer's present version."""
-        asked = {
-            (turn, applied.measure.id, applied.scorer.version)
-            for turn, measures in self._places(job)
-            for applied in measures
-        }
-        places: list[tuple[int | None, Mapping[str, Score]]] = [
-            (None, earlier.scores),
-            (-1, _by_id(earlier.own)),
-            *((turn.turn, _by_id(turn.judged)) for turn in earlier.turns),
-        ]
-        found = {
-            (place, name, score.scorer_version)
-            for place, scores in places
-            for name, score in scores.items()
-            if score.error is None
-        }
-        return asked <= found
+        """Whether the earlier result has the scores that are asked for and no others, none of them an error.
 
-    def _places(self, job: Job) -> list[tuple[int | None, list[Applied]]]:
-        """The measures by where they belong: the evaluation (`None`), the item (-1), each turn."""
-        return [(None, self.plan.measures), (-1, job.planned.own), *enumerate(job.planned.turns)]
+        What is asked of a score of the item or of a turn is a part of the result, so it must be the same too.
+        """
+        planned = job.planned
+        asked = {applied.measure.id: applied.scorer.version for applied in self.plan.measures}
+        found = {name: score.scorer_version for name, score in earlier.scores.items()}
+        local_asked = [
+            (place, applied.measure, applied.scorer.version)
+            for place, measures in enumerate([planned.own, *planned.turns], -1)
+            for applied in measures
+        ]
+        local_found = [
+            (place, entry.measure, entry.score.scorer_version)
+            for place, judged in [(-1, earlier.own), *((turn.turn, turn.judged) for turn in earlier.turns)]
+            for entry in judged
+        ]
+        return asked == found and local_asked == local_found and not earlier.has_errors
 
     async def run_job(self, job: Job, earlier: ItemResult | None = None) -> ItemResult:
         """Ask and score one item once. What an earlier run left of it is not done again."""
@@ -186,7 +182,8 @@ class Runner:
         failure = await hook_failure("before_item", before, item, job.repeat, deadline=deadline, time_limit=time_limit)
         if failure is not None:  # the hook's rule: the target is not asked, the item is an error
             return Played(error=failure)
-        thread_id = "-".join((self.plan.evaluation.id, *filter(None, (job.target,)), item.id, str(job.repeat + 1)))
+        target_number = list(self.plan.targets).index(job.target) + 1  # names and ids may have dashes in them
+        thread_id = f"{self.plan.evaluation.id}-{target_number}-{item.id}-{job.repeat + 1}"
         conversation = Conversation(
             self.plan.targets[job.target],
             item,

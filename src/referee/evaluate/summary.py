@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from referee.evaluate.verdict import Sample, holds
+from referee.evaluate.verdict import Sample, holds, top_samples
 from referee.results import Group, ItemResult, Measure, Role
 from referee.scores import JudgeUsage
 from referee.statistics import Interval, flakiness, mean_interval, pass_at_k, pass_hat_k
@@ -237,20 +237,13 @@ def judge_usage(results: Iterable[ItemResult]) -> JudgeUsage | None:
 
 def means_by_tag(results: Sequence[ItemResult], measures: Sequence[Measure]) -> dict[str, dict[str, float | None]]:
     """The means of every measure over the items of each tag, tags in their order of appearance."""
-    tags = dict.fromkeys(tag for result in results for tag in result.tags)
+    tagged: dict[str, list[ItemResult]] = {}
+    for result in results:
+        for tag in dict.fromkeys(result.tags):
+            tagged.setdefault(tag, []).append(result)
     return {
-        tag: {
-            measure.id: Sample(
-                measure,
-                [
-                    (result, result.scores[measure.id])
-                    for result in results
-                    if tag in result.tags and measure.id in result.scores
-                ],
-            ).mean
-            for measure in measures
-        }
-        for tag in tags
+        tag: {sample.measure.id: sample.mean for sample in top_samples(measures, of_tag)}
+        for tag, of_tag in tagged.items()
     }
 
 
