@@ -17,8 +17,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from referee import ScoreCheckError, checks, create_scorer
-from referee.pytest_expect import ExpectEvals
+from referee import OptionError, ScoreCheckError, checks, create_scorer
+from referee.pytest_expect import ExpectEval, ExpectEvals
 
 HEAD = """
 import asyncio
@@ -268,3 +268,28 @@ def test_missing_results_do_not_pass() -> None:
     )
     with pytest.raises(ScoreCheckError, match="0 of 4 results pass"):
         expectation.to_pass(0.1)
+
+
+def test_a_result_that_the_report_does_not_name_is_named_with_its_reason() -> None:
+    """A report names what gates and missed thresholds want; a share wants more."""
+    data = [{"id": "wet", "input": "rainy"}, {"id": "good", "input": "sunny"}]
+    half = {"scorer": checks.includes("sunny"), "threshold": 0.5}
+    for scorer, asked in ((checks.includes("sunny"), "1: no gate and no threshold"), (half, "at least 0.5")):
+        with pytest.raises(ScoreCheckError) as caught:
+            ExpectEvals([])(target=str, data=data, scorers=[scorer]).to_pass(1)
+        assert f"  wet\n    check-includes 0, must be {asked}" in str(caught.value)
+        assert 'the text does not contain "sunny"' in str(caught.value)
+        assert "  good\n" not in str(caught.value)
+    many = [{"id": f"{number}", "input": "rainy"} for number in range(13)]
+    with pytest.raises(ScoreCheckError, match="… and 3 more"):
+        ExpectEvals([])(target=str, data=many, scorers=[checks.includes("sunny")]).to_pass()
+
+
+def test_an_argument_that_there_is_not_names_the_nearest() -> None:
+    gates: Any = [checks.includes("sunny")]
+    with pytest.raises(OptionError, match="expect_evals has no argument 'gate'; did you mean gates"):
+        ExpectEvals([])(target=str, data=["sunny"], gate=gates)  # type: ignore[call-arg]
+    with pytest.raises(OptionError, match="expect_eval has no argument 'scorrers'; did you mean scorers"):
+        ExpectEval([])("sunny", scorrers=gates)  # type: ignore[call-arg]
+    with pytest.raises(OptionError, match=r"a share is 0 to 1 \(0.8 for 80 %\), not 80"):
+        ExpectEvals([])(target=str, data=["sunny"], gates=gates).to_pass(80)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from textwrap import indent
 from typing import Any, Unpack
 
 from referee.errors import OptionError, RefereeError, ScoreCheckError
 from referee.evaluate import RecordedRuns, Report, SideBySide, run_evals_sync
 from referee.evaluate.answers import input_messages
 from referee.evaluate.options import EvalOptions
-from referee.evaluate.summary import failed
+from referee.evaluate.verdict import holds
 from referee.formats import to_run
 from referee.messages import Message, Text
-from referee.report.problems import measured
-from referee.results import ItemResult
+from referee.report.problems import measured, result_problems, unmet
+from referee.results import ItemResult, Measure
 from referee.runs import Run, with_id
-from referee.scores import TOLERANCE
-from referee.terminal import one_line
+from referee.scores import TOLERANCE, Score
+from referee.terminal import one_line, visible
+
+#: How many results are named that the report says nothing of; the rest is counted.
+_RESULTS_SHOWN = 10
 
 
 class Expectation:
@@ -49,7 +54,7 @@ class Expectation:
         """
         __tracebackhide__ = True
         if share is not None and not 0 <= share <= 1:
-            raise OptionError(f"a share is 0 to 1, not {share!r}")
+            raise OptionError(f"a share is 0 to 1 (0.8 for 80 %), not {share!r}")
         problem = _verdict_problem(self.report) if share is None and self.report.verdict else None
         if share is not None or not self.report.verdict:
             problem = _share_problem(self.report, 1.0 if share is None else share)
@@ -68,25 +73,46 @@ def _share_problem(report: Report, share: float) -> str | None:
     planned = len(report.results) + report.missing
     if not any(score.status != "not_scorable" for result in report.results for score in result.all_scores):
         return f"nothing was scorable in {planned} results"
-    passed = sum(_passes(report, result) for result in report.results)
+    shortfalls = [(result, _shortfalls(report, result)) for result in report.results]
+    passed = sum(not found for _, found in shortfalls)
     found = passed / planned
     if found >= share - TOLERANCE:
         return None
-    return f"{passed} of {planned} results pass ({found:.0%}), expected {share:.0%}"
+    head = f"{passed} of {planned} results pass ({found:.0%}), expected {share:.0%}"
+    return "\n".join([head, *_unnamed(report, shortfalls)])
 
 
-def _passes(report: Report, result: ItemResult) -> bool:
-    if failed(result, report.evaluation.measures):
-        return False
-    asked = [entry for entry in measured(report, result) if entry[1].bounds is not None]
-    if asked:
-        return True
-    for _, measure, score in measured(report, result):
+def _shortfalls(report: Report, result: ItemResult) -> list[str]:
+    """What keeps a result from passing; nothing when it passes."""
+    if result.has_errors:
+        return ["it has an error"]
+    entries = [(measure, score) for _, measure, score in measured(report, result)]
+    if any(measure.bounds is not None for measure, _ in entries):
+        return [_short(measure, score) for measure, score in entries if holds(measure, score) is False]
+    for measure, _ in entries:
         if measure.lower_is_better or measure.range != (0.0, 1.0):
             raise OptionError(f"{measure.id}: say what passes: {{scorer: ..., threshold: ...}}")
-        if score.score is not None and score.score < 1 - TOLERANCE:
-            return False
-    return True
+    return [_short(measure, score) for measure, score in entries if score.score is not None and not _is_one(score)]
+
+
+def _is_one(score: Score) -> bool:
+    return score.score is not None and score.score >= 1 - TOLERANCE
+
+
+def _short(measure: Measure, score: Score) -> str:
+    asked = measure.bounds or "1: no gate and no threshold says what passes"
+    return f"{measure.id} {score.score:g}, must be {asked}\n{indent(score.reason or '', '  ')}".rstrip()
+
+
+def _unnamed(report: Report, shortfalls: Iterable[tuple[ItemResult, list[str]]]) -> list[str]:
+    """The results that do not pass and that the report does not name: it names those of gates and missed thresholds."""
+    asked = unmet(report)
+    found = [entry for entry in shortfalls if entry[1] and not result_problems(report, entry[0], asked)]
+    lines = []
+    for result, reasons in found[:_RESULTS_SHOWN]:
+        lines += [f"  {visible(result.name)}", *(indent(visible(reason), "    ") for reason in reasons)]
+    rest = len(found) - _RESULTS_SHOWN
+    return [*lines, f"  … and {rest} more"] if rest > 0 else lines
 
 
 class ExpectEvals:
@@ -104,6 +130,7 @@ class ExpectEvals:
         __tracebackhide__ = True
         if "targets" in options:
             raise OptionError("expect_evals takes one target; call it once for each")
+        _check_names("expect_evals", options)
         report = _report(target, options)
         self._rows += _rows(report)
         return Expectation(report)
@@ -150,10 +177,22 @@ class ExpectEval:
             item["input"] = input
         if "data" in options:
             raise OptionError("expect_eval is about one answer; expect_evals takes data")
+        _check_names("expect_eval", options)
         options["data"] = [item]
         report = _report(target, options)
         self._rows += _rows(report)
         return Expectation(report)
+
+
+def _check_names(fixture: str, options: Mapping[str, Any]) -> None:
+    """Refuse an argument that `run_evals` does not take, with the nearest one."""
+    __tracebackhide__ = True
+    known = EvalOptions.__annotations__
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it takes those of run_evals: {', '.join(known)}"
+            raise OptionError(f"{fixture} has no argument {name!r}; {hint}")
 
 
 def _report(target: Any, options: EvalOptions) -> Report:
