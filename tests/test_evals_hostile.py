@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from referee import Item, OptionError, Run, Step, Trajectory, checks, create_scorer
-from referee.evaluate import Hooks, RecordedRuns, Report, run_evals, run_evals_sync
+from referee.evaluate import CommandTarget, Hooks, HttpTarget, RecordedRuns, Report, run_evals, run_evals_sync
 
 SUNNY = checks.includes("sunny")
 
@@ -146,3 +148,62 @@ def test_every_conversation_has_a_thread_of_its_own() -> None:
     data = [{"id": name, "input": name} for name in ("b-c", "c", "c-1")]
     run_evals_sync(targets={"a": agent, "a-b": agent}, data=data, gates=[SUNNY], repeats=2)
     assert len(set(threads)) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"api_key": "sk-12345678\n"}, "^api_key has a line break"),
+        ({"api_key": "sk-1234567€"}, "^api_key has .*no plain ASCII"),
+        ({"api_key": 12345678}, "^api_key is a text, not int"),
+        ({"headers": {"X-Key": "sk-12345678\r\nX: y"}}, "^the header X-Key has a line break"),
+        ({"headers": {"X Key": "a"}}, "name that can't be sent"),
+        ({"headers": {"X-Key": 5}}, "the header X-Key is a text, not int"),
+        ({"model": None}, "model is a name"),
+    ],
+)
+def test_what_an_endpoint_cannot_be_sent_is_refused_and_not_shown(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(OptionError, match=words) as refused:
+        HttpTarget(**{"url": "http://127.0.0.1:9", "model": "m", **options})
+    assert "12345678" not in str(refused.value)
+
+
+def test_what_a_program_started_ends_with_the_time_of_its_item(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    command = ["sh", "-c", f"sleep 60 & echo $! > {left}; echo '\"sunny\"'"]
+    result = evaluate(target=CommandTarget(command), data=["a"], gates=[SUNNY], item_timeout=0.3).results[0]
+    assert result.error is not None
+    assert result.error.error_class == "TimeoutError"
+    deadline = time.monotonic() + 5
+    while _runs(int(left.read_text())):
+        assert time.monotonic() < deadline
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("yes", "yes wrote more than 16,777,216 bytes"),
+        (["sh", "-c", "yes | head -c 3000000 >&2; echo out of memory >&2; exit 3"], "sh ended with 3: out of memory"),
+    ],
+)
+def test_a_program_that_writes_without_end_is_stopped(command: Any, words: str) -> None:
+    result = evaluate(target=CommandTarget(command), data=["a"], gates=[SUNNY]).results[0]
+    assert result.error is not None
+    assert result.error.message == words
+
+
+def test_a_program_need_not_read_what_it_is_asked() -> None:
+    command = CommandTarget(["sh", "-c", "echo '\"sunny\"'"])
+    assert evaluate(target=command, data=["a" * 3_000_000], gates=[SUNNY]).verdict == "passed"
+
+
+def test_the_variables_of_a_program_are_texts() -> None:
+    with pytest.raises(OptionError, match="env is a mapping from names to texts"):
+        CommandTarget("true", env={"LEVEL": 5})  # type: ignore[dict-item]

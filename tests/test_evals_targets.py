@@ -117,7 +117,11 @@ def test_a_busy_endpoint_is_asked_again(endpoint: Endpoint) -> None:
         ),
         (500, b"<h1>\xff broken</h1>", "HTTP 500 .*broken"),
         (200, b"not json", "no JSON: not json"),
-        (200, b'{"detail": "?"}', "no known format"),
+        (200, b'{"detail": "?"}', "without choices: .*detail"),
+        (200, b'{"error": {"message": "quota"}}', "without choices: .*quota"),
+        (200, b'{"choices": []}', "without choices"),
+        (200, b'"Service is down"', "without choices: .*Service is down"),
+        (200, b"[]", "without choices"),
     ],
 )
 def test_what_an_endpoint_does_wrong_is_an_error_without_the_key(

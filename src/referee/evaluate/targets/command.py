@@ -21,6 +21,9 @@ from referee.jsonvalue import decode
 from referee.judge.redaction import redacted
 from referee.terminal import one_line
 
+_MOST_BYTES = 16 * 1024 * 1024
+_PIECE = 64 * 1024
+
 
 class CommandTargetError(RefereeError):
     """The program could not be started, failed, or wrote something that is no JSON."""
@@ -39,7 +42,7 @@ class CommandTarget:
         cwd: The folder it runs in.
 
     Raises:
-        OptionError: The command is empty or its quotes don't match.
+        OptionError: The command is empty or its quotes don't match, or a variable is no text.
     """
 
     mocks_tools = False
@@ -56,6 +59,10 @@ class CommandTarget:
             raise OptionError(f"the command {command!r}: {error}") from None
         if not self.command:
             raise OptionError("the command is empty")
+        if not isinstance(env or {}, Mapping) or not all(
+            isinstance(word, str) for pair in (env or {}).items() for word in pair
+        ):
+            raise OptionError("env is a mapping from names to texts")
         self.env = dict(env or {})
         self.cwd = cwd
 
@@ -87,10 +94,13 @@ class CommandTarget:
         except OSError as error:
             raise CommandTargetError(f"{self.command[0]} can't be started: {error.strerror}") from None
         try:
-            written, complaint = await process.communicate(_question(call))
+            written, complaint = await _conversed(process, _question(call))
         except BaseException:
             _kill(process)
             raise
+        if len(written) > _MOST_BYTES:
+            _kill(process)
+            raise CommandTargetError(f"{self.command[0]} wrote more than {_MOST_BYTES:,} bytes")
         if process.returncode:
             last = redacted(complaint.decode("utf-8", "replace"), self.env.values()).strip().rpartition("\n")[2][:300]
             raise CommandTargetError(
@@ -119,11 +129,52 @@ def _question(call: Call) -> bytes:
     )
 
 
+async def _conversed(process: asyncio.subprocess.Process, question: bytes) -> tuple[bytes, bytes]:
+    """Write the question, and read what the program writes until it closes its output, or writes too much.
+
+    Of its complaints only the end is kept.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    asking = asyncio.ensure_future(_asked(process.stdin, question))
+    complaining = asyncio.ensure_future(_last(process.stderr))
+    try:
+        written = bytearray()
+        while len(written) <= _MOST_BYTES and (piece := await process.stdout.read(_PIECE)):
+            written += piece
+        if len(written) > _MOST_BYTES:
+            return bytes(written), b""
+        complaint = await complaining
+        await asking
+        await process.wait()
+        return bytes(written), complaint
+    finally:
+        for task in (asking, complaining):
+            task.cancel()
+
+
+async def _asked(stream: asyncio.StreamWriter, question: bytes) -> None:
+    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read what it is asked
+        stream.write(question)
+        await stream.drain()
+    with suppress(BrokenPipeError, ConnectionResetError):
+        stream.close()
+        await stream.wait_closed()
+
+
+async def _last(stream: asyncio.StreamReader) -> bytes:
+    """The end of what is written."""
+    kept = b""
+    while piece := await stream.read(_PIECE):
+        kept = (kept + piece)[-_PIECE:]
+    return kept
+
+
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the program and what it started."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
+    """End the program and what it started, which may still run when the program itself has ended."""
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Mapping
 from email.message import Message
 from http.client import HTTPException
@@ -30,6 +31,7 @@ _ATTEMPTS = 4
 _LONGEST_WAIT = 60.0
 _MOST_BYTES = 16 * 1024 * 1024
 _SHOWN = 300
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SERVICE = "/chat/completions"
 
 
@@ -51,7 +53,8 @@ class HttpTarget:
         timeout: Seconds for one request, to the end of its answer.
 
     Raises:
-        OptionError: The address is not http or https or has a password in it, or the timeout is no number above 0.
+        OptionError: The address is not http or https or has a password in it, a header or the key can't be sent, or
+            the timeout is no number above 0.
     """
 
     mocks_tools = False
@@ -73,12 +76,17 @@ class HttpTarget:
         self.place = f"{address.scheme}://{address.netloc}"
         if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < math.inf:
             raise OptionError(f"the endpoint's timeout is a number of seconds above 0, not {timeout!r}")
+        if not isinstance(model, str):
+            raise OptionError(f"the endpoint's model is a name, not {model!r}")
         self.model = model
         self.body = dict(body or {})
         self.timeout = timeout
-        self._api_key = api_key
-        self._headers = {"Content-Type": "application/json", **(headers or {})}
-        given = [part for value in (headers or {}).values() for part in (value, *value.split())]
+        self._api_key = _header_value(api_key, "api_key") if api_key is not None else None
+        named = {
+            _header_name(name): _header_value(value, f"the header {name}") for name, value in (headers or {}).items()
+        }
+        self._headers = {"Content-Type": "application/json", **named}
+        given = [part for value in named.values() for part in (value, *value.split())]
         self._secrets = [secret for secret in (api_key, address.query, *given) if secret]
 
     def check(self, options: Mapping[str, Any]) -> None:
@@ -109,9 +117,12 @@ class HttpTarget:
             hint = " (redirects are not followed)" if status < 400 else ""
             raise EndpointTargetError(f"HTTP {status} from {self.place}{hint}: {one_line(text, _SHOWN)}")
         try:
-            return decode(text)
-        except msgspec.DecodeError:
+            answer = decode(text)
+        except (msgspec.DecodeError, RecursionError):
             raise EndpointTargetError(f"{self.place} answered no JSON: {one_line(text, _SHOWN)}") from None
+        if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or not answer["choices"]:
+            raise EndpointTargetError(f"{self.place} answered without choices: {one_line(text, _SHOWN)}")
+        return answer
 
     async def _asked(self, content: bytes) -> tuple[int, Message, bytes]:
         try:
@@ -164,6 +175,21 @@ def _address(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise OptionError("the endpoint's address has a user in it: give api_key=, or headers={'Authorization': ...}")
     return parts
+
+
+def _header_name(name: Any) -> str:
+    if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name):
+        raise OptionError(f"the header {name!r} has a name that can't be sent")
+    return name
+
+
+def _header_value(value: Any, what: str) -> str:
+    """The value, if a request can carry it. An error does not show it: it may be a secret."""
+    if not isinstance(value, str):
+        raise OptionError(f"{what} is a text, not {type(value).__name__}")
+    if not value.isprintable() or not value.isascii():
+        raise OptionError(f"{what} has a line break, or a character that is no plain ASCII, in it, and can't be sent")
+    return value
 
 
 def _wait(headers: Message, attempt: int) -> float:
