@@ -101,8 +101,8 @@ def test_other_forms_of_a_suite(folder: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("scorrers: []", "suite.yaml: there is no 'scorrers'; did you mean scorers"),
-        ("zzz: 1", "there is no 'zzz'; there are name, data"),
+        ("scorrers: []", "suite.yaml: there is no key 'scorrers'; did you mean scorers"),
+        ("zzz: 1", "there is no key 'zzz'; there are name, data"),
         ("repeats: many", "repeats: Expected `int"),
         ("target_options: 3", "target_options: Expected `object`"),
         ("unmocked_tools: forbid", "unmocked_tools: Invalid enum value"),
@@ -123,7 +123,7 @@ def test_other_forms_of_a_suite(folder: Path, name: str, text: str) -> None:
         ),
         ("target: needy:answer", "can't be imported: No module named 'no_such_package' (needy.py, line 1)"),
         ("target: leaving:answer", "can't be imported: SystemExit: 3 (leaving.py, line 2)"),
-        ("target: {url: 'http://h', modle: m}", "target: url: there is no 'modle'; did you mean model"),
+        ("target: {url: 'http://h', modle: m}", "target: url: there is no key 'modle'; did you mean model"),
         ("target: {url: 'http://h'}", "missing required field `model`"),
         ("target: {url: 'ftp://h', model: m}", "address is like"),
         ("target: {command: a, url: b}", "exactly one of"),
@@ -336,6 +336,20 @@ def test_exit_codes(folder: Path, change: str, code: int) -> None:
     assert command("run", path).exit_code == code
 
 
+def test_a_judge_that_cannot_be_found_matters_only_to_scorers_that_ask_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "REFEREE_BASE_URL", "REFEREE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    (folder / "echo.py").write_text("def answer(text):\n    return text\n\ndef own(run):\n    return 1\n")
+    quick = write(folder, SUITE.replace("sunny}}", "'n'}}") + "model: openai/gpt-5\nscorers: [completeness]")
+    assert command("run", quick).exit_code == 0
+    for scorer in ("answer_relevancy", "echo:own"):  # a function of one's own may ask too
+        refused = command("run", write(folder, SUITE + f"model: openai/gpt-5\nscorers: [{scorer}]"))
+        assert refused.exit_code == 2
+        assert "there is no key; set OPENAI_API_KEY" in refused.output
+
+
 def asked(folder: Path) -> list[str]:
     path = folder / "asked.log"
     lines = path.read_text().split() if path.exists() else []
@@ -406,7 +420,7 @@ def test_filter_takes_ids_and_tags_and_leaves_the_journal_of_all_alone(counted: 
     assert command("run", counted, "--filter", "wet", "--filter", "good").exit_code == 1
     assert sorted(asked(folder)) == ["rainy", "sunny"]
     nothing = command("run", counted, "--filter", "snow")
-    assert (nothing.exit_code, nothing.output) == (2, "referee: no item's id or tag matches snow\n")
+    assert (nothing.exit_code, nothing.output) == (2, "referee: no item's id or tag matches 'snow'\n")
     command("run", counted, "--resume")
     assert asked(folder) == []
 
@@ -427,12 +441,14 @@ def test_options_of_the_command_line(counted: Path) -> None:
 def test_reports_are_written_and_wrong_ones_refused_before_anything_runs(counted: Path) -> None:
     folder = counted.parent
     outputs = [word for suffix in ("md", "html", "xml", "jsonl", "txt") for word in ("-o", folder / f"r.{suffix}")]
-    command("run", counted, *outputs)
+    written = command("run", counted, *outputs)
+    assert f"wrote {folder / 'r.html'}" in written.stderr
+    assert "wrote" not in written.stdout
     assert {path.suffix for path in folder.glob("r.*")} == {".md", ".html", ".xml", ".jsonl", ".txt"}
     asked(folder)
     wrong = command("run", counted, "-o", folder / "r.pdf")
     assert wrong.exit_code == 2
-    assert "the file ends in .html, .jsonl, .md, .txt, .xml" in wrong.output
+    assert "a report's file ends in .html, .jsonl, .md, .txt, .xml" in wrong.output
     assert asked(folder) == []
 
 
@@ -450,7 +466,9 @@ def test_compare_two_runs(folder: Path) -> None:
     assert "12 items changed" in (folder / "c.md").read_text(encoding="utf-8")
     assert command("compare", second, first).exit_code == 1
     assert command("compare", second, second).exit_code == 0
-    assert command("compare", second, folder / "none.jsonl").exit_code == 2
+    missing = command("compare", second, folder / "none.jsonl")
+    assert missing.exit_code == 2
+    assert "none.jsonl; `referee run` writes .referee/SUITE.jsonl" in missing.output
     assert command("compare", first, second, "-o", "c.xml").exit_code == 2
     assert command("compare", first, second, "--confidence", "1").exit_code == 2
 

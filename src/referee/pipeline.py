@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from referee.errors import OptionError
+from referee.errors import MissingExtraError, OptionError
 from referee.execution import Execution, out_of_range, outcome, resolve_judge, step_error
 from referee.fingerprint import fingerprint
 from referee.jsonvalue import digest
@@ -393,9 +393,14 @@ class Scorer(Generic[P, A]):
         """The scorer's judge, the caller's, or the environment's; looked up only when a step asks one."""
         if self.judge is not None:
             return resolve_judge(self.judge)
-        if given is not None:
+        if given is None:
+            return resolve_judge(None) if self.needs_judge else None
+        try:
             return resolve_judge(given)
-        return resolve_judge(None) if self.needs_judge else None
+        except (OptionError, MissingExtraError):
+            if self.needs_judge or self.kind == "custom":  # a step that is not marked may ask too
+                raise
+            return None
 
     def _require_score_step(self) -> None:
         if "generate_score" not in self.steps:

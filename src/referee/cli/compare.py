@@ -8,9 +8,11 @@ from pathlib import Path
 import click
 
 from referee.cli import EXIT_FAILED
+from referee.cli.reports import write_reports
 from referee.comparison import compare as compare_reports
+from referee.errors import OptionError
 from referee.evaluate import Report
-from referee.report import check_report_path, write_report
+from referee.report import check_report_path
 
 
 @click.command()
@@ -69,15 +71,19 @@ def compare(
     if not console.is_terminal:
         console.width = 120
     console.print(found)
-    for file in reports:
-        write_report(found, file)
+    write_reports(found, reports)
     sys.exit(EXIT_FAILED if found.worse and fail_on_regression else 0)
 
 
 def _report(name: Path, store: str | None) -> Report | Path:
     """What a word stands for: a file, else an experiment of the store."""
-    if store is None or name.is_file():
+    if name.is_file():
         return name
+    if store is None:
+        raise OptionError(
+            f"there is no file {name}; `referee run` writes .referee/SUITE.jsonl and keeps the run before as "
+            "SUITE.previous.jsonl; an experiment of a store needs --store"
+        )
     from referee.cli.stores import opened
     from referee.experiments import report_of
 

@@ -14,11 +14,12 @@ from typing import Any
 import click
 
 from referee.cli import EXIT_FAILED, EXIT_INCOMPLETE
+from referee.cli.reports import write_reports
 from referee.errors import OptionError
 from referee.evaluate import Hooks, RecordedRuns, Report, SideBySide, read_report, run_evals_sync
 from referee.evaluate.data import read_data
 from referee.journal import Journal
-from referee.report import check_report_path, write_report
+from referee.report import check_report_path
 from referee.results import Evaluation, ItemResult, Record, ResultKey
 from referee.suites import Suite, importing_from, load_suite
 
@@ -115,8 +116,7 @@ def run(
     if store:
         _keep(path, store)
     _print(report)
-    for file in reports:
-        write_report(report, file)
+    write_reports(report, reports)
     sys.exit(exit_code(report))
 
 
@@ -167,7 +167,7 @@ def _matching(arguments: dict[str, Any], patterns: tuple[str, ...]) -> list[Any]
         if any(fnmatchcase(name, pattern) for name in (item.id, *item.tags) for pattern in patterns)
     ]
     if not found:
-        raise OptionError(f"no item's id or tag matches {' or '.join(patterns)}")
+        raise OptionError(f"no item's id or tag matches {' or '.join(map(repr, patterns))}")
     return found
 
 

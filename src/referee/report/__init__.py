@@ -30,7 +30,7 @@ def check_report_path(path: str | os.PathLike[str], suffixes: Iterable[str] = tu
     """
     checked = Path(path)
     if checked.suffix.lower() not in suffixes:
-        raise OptionError(f"{checked}: the file ends in {', '.join(suffixes)}")
+        raise OptionError(f"{checked}: a report's file ends in {', '.join(suffixes)}")
     return checked
 
 

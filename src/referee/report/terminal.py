@@ -43,12 +43,13 @@ def _block(block: Block) -> list[Any]:
     if isinstance(block, Note):
         return [Text(visible(block.text), _STYLES[block.tone])]
     if isinstance(block, Table):
-        return [_table(block)]
+        # The title apart from the table, which would wrap it to its own width.
+        return [Text(visible(block.title), "bold"), _table(block)]
     return _problems(block)
 
 
 def _table(table: Table) -> RichTable:
-    drawn = RichTable(title=Text(visible(table.title)), title_justify="left", title_style="bold", box=box.SIMPLE)
+    drawn = RichTable(box=box.SIMPLE)
     for name in table.columns:
         drawn.add_column(Text(visible(name.removeprefix(">"))), justify="right" if name.startswith(">") else "left")
     for row in table.rows:

@@ -104,7 +104,7 @@ def read_spec(data: Any, kind: type[S], where: str) -> S:
         >>> read_spec({"urll": "http://localhost", "model": "m"}, EndpointSpec, "target")
         Traceback (most recent call last):
             ...
-        referee.errors.OptionError: target: there is no 'urll'; did you mean url?
+        referee.errors.OptionError: target: there is no key 'urll'; did you mean url?
     """
     if not isinstance(data, Mapping):
         raise OptionError(f"{where}: expected keys and values, not {type(data).__name__}")
@@ -112,7 +112,7 @@ def read_spec(data: Any, kind: type[S], where: str) -> S:
         if key not in kind.__struct_fields__:
             near = get_close_matches(str(key), kind.__struct_fields__, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(kind.__struct_fields__)}"
-            raise OptionError(f"{where}: there is no {key!r}; {hint}")
+            raise OptionError(f"{where}: there is no key {key!r}; {hint}")
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
