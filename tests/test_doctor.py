@@ -68,6 +68,21 @@ def test_a_missing_extra_names_its_command(monkeypatch: pytest.MonkeyPatch) -> N
     assert "msgspec 0.1 is older than" in done.output
 
 
+def test_the_pytest_plugin_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = metadata.version
+    assert findings()["pytest"][0]["text"] == f"pytest-referee {real('pytest-referee')}, pytest {real('pytest')}"
+
+    def version(name: str) -> str:
+        if name == "pytest-referee":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr("referee.cli.doctor.version", version)
+    done = referee("doctor")
+    assert done.exit_code == 0
+    assert "pip install pytest-referee (the fixtures expect_evals and expect_eval)" in done.output
+
+
 def test_keys_are_found_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("REFEREE_MODEL", "openai/gpt-5-mini")

@@ -35,7 +35,7 @@ class Finding(msgspec.Struct, frozen=True):
     """One line of the answer.
 
     Attributes:
-        topic: `core`, `extra`, `key`, `model` or `store`.
+        topic: `core`, `extra`, `pytest`, `key`, `model` or `store`.
         name: What was looked at.
         state: `ok`; `none`: it is not there, and need not be; `problem`: what is set does not work.
         text: What was found, and what to do about it.
@@ -70,7 +70,7 @@ def doctor(model: str | None, base_url: str | None, ask: bool, store: str | None
       1  something that is set does not work
       0  otherwise
     """
-    findings = [*_packages(), *_keys(), _model(model, base_url, ask=ask), _store(store)]
+    findings = [*_packages(), _pytest_plugin(), *_keys(), _model(model, base_url, ask=ask), _store(store)]
     if as_json:
         about = {"version": __version__, "python": platform.python_version(), "platform": platform.platform(terse=True)}
         echo_json({**about, "findings": findings})
@@ -120,6 +120,15 @@ def _package_finding(extra: str, missing: list[str], old: list[str], there: list
     if missing:
         return Finding(topic, name, "none", f"pip install 'referee[{extra}]' ({', '.join(missing)})")
     return Finding(topic, name, "ok", ", ".join(there))
+
+
+def _pytest_plugin() -> Finding:
+    """Whether pytest knows the fixtures without being told."""
+    plugin, pytest = _installed("pytest-referee"), _installed("pytest")
+    if plugin is None:
+        text = "pip install pytest-referee (the fixtures expect_evals and expect_eval)"
+        return Finding("pytest", "plugin", "none", text)
+    return Finding("pytest", "plugin", "ok", f"pytest-referee {plugin}, pytest {pytest}")
 
 
 def _installed(package: str) -> str | None:
