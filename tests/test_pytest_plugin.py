@@ -148,7 +148,7 @@ def test_a_failure_shows_the_items_and_their_reasons(project: Outcome) -> None:
     parts = [
         "1 of 2 results pass (50%), expected 90%",
         "Evaluation  failed: gate check-includes, check-tool-calls not held",
-        "1 of 2 results have a problem",
+        "problems in 1 of 2 results",
         "wet",
         "asked: rainy",
         'the text does not contain "sunny"',

@@ -85,9 +85,7 @@ def test_a_terminal_shows_failing_items_first_with_reason_and_diff(report: Repor
     text = str(report)
     lines = text.splitlines()
     assert lines[0] == "Weather  failed: gate check-includes, check-includes#2 not held"
-    order = [
-        text.index(part) for part in ("results have a problem", "down", "wrong", "10 results of 5 items", "repeats")
-    ]
+    order = [text.index(part) for part in ("problems in", "down", "wrong", "10 results of 5 items", "repeats")]
     assert order == sorted(order)
     assert "ConnectionError: the agent is down" in text
     assert 'city: expected "Ghent", got "Bruges"' in text
@@ -234,7 +232,7 @@ def test_several_targets_and_comparisons_are_drawn(tmp_path: Path) -> None:
     )
     text = str(reports)
     assert "targets side by side" in text
-    assert "old: 12 of 12 results have a problem" in text
+    assert "old: problems in 12 of 12 results" in text
     assert "… and 2 more" in text
     change = compare(reports["old"], reports["new"])
     assert str(change).splitlines()[0] == "Weather · old → Weather · new  better: check-includes"
@@ -252,7 +250,7 @@ def test_a_missing_result_is_said() -> None:
     whole = run_evals_sync(target=str, data=["a", "b"], gates=[checks.includes("a")])
     part = Report(whole.evaluation, whole.results[:1])
     assert (part.verdict, part.complete) == ("passed", False)
-    assert "incomplete: 1 results are missing" in str(part)
+    assert "incomplete: 1 result missing" in str(part)
     suite = ElementTree.fromstring(as_junit(part)).find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
@@ -295,3 +293,13 @@ report
     assert "passed" in shown[0]["text/html"]
     assert "no difference shown" in shown[1]["text/html"]
     assert "<script" not in shown[0]["text/html"] + shown[1]["text/html"]
+
+
+def test_one_is_not_many() -> None:
+    data = [{"id": "only", "input": "rainy"}]
+    report = run_evals_sync(target=str, data=data, gates=[checks.includes("sunny")])
+    text = str(report)
+    assert "problems in 1 of 1 result\n" in text
+    assert "1 result of 1 item\n" in text
+    other = run_evals_sync(target=lambda text: "sunny", data=data, gates=[checks.includes("sunny")])
+    assert "check-includes: 1 item changed\n" in str(compare(report, other))  # wider than its table

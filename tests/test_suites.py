@@ -435,7 +435,7 @@ def test_options_of_the_command_line(counted: Path) -> None:
     result = command("run", counted, "--fail-fast", "--concurrency", 1)
     assert result.exit_code == 1
     assert asked(folder) == ["cloudy"]
-    assert "incomplete: 1 results are missing" in result.output
+    assert "incomplete: 1 result missing" in result.output
 
 
 def test_reports_are_written_and_wrong_ones_refused_before_anything_runs(counted: Path) -> None:
@@ -554,7 +554,7 @@ def test_an_interrupt_keeps_and_shows_what_is_done(folder: Path) -> None:
         process.kill()
     assert process.returncode == 3
     assert "interrupted; --resume goes on" in told
-    assert "incomplete: 1 results are missing" in output
+    assert "incomplete: 1 result missing" in output
 
 
 def test_a_narrow_code_page_does_not_end_a_command(folder: Path) -> None:

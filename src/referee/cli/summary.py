@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from referee.cli.options import Outcome
+from referee.report.document import counted
 from referee.tally import ScorerTally, Tally
 from referee.terminal import one_line, visible
 
@@ -49,7 +50,8 @@ def print_summary(tally: Tally, sources: Outcome) -> None:
     if not console.is_terminal:
         console.width = FILE_WIDTH
     unreadable = f", {sources.error_count:,} unreadable" if sources.error_count else ""
-    table = Table(title=f"{tally.runs:,} runs{unreadable}", box=box.SIMPLE, title_justify="left", title_style="bold")
+    console.print(Text(f"{counted(tally.runs, 'run')}{unreadable}", "bold"))
+    table = Table(box=box.SIMPLE)
     table.add_column("scorer", no_wrap=True)
     for name in ("mean", "scored", "not scorable", "errors", "lowest", "highest"):
         table.add_column(name, justify="right", no_wrap=True)

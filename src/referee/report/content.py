@@ -8,7 +8,7 @@ from referee.comparison import Comparison, ScoreComparison
 from referee.evaluate.report import Report, SideBySide
 from referee.evaluate.summary import Summary
 from referee.evaluate.verdict import Verdict
-from referee.report.document import Block, Cell, Document, Note, Table, Tone, milliseconds, number
+from referee.report.document import Block, Cell, Document, Note, Table, Tone, counted, milliseconds, number
 from referee.report.problems import item_problems
 from referee.statistics import Interval
 
@@ -89,7 +89,9 @@ def _measures(report: Report) -> Table | None:
                 Cell(str(summary.errors or "–"), "bad" if summary.errors else "dim"),
             ]
         )
-    return Table(f"{len(report.results)} results of {len(report.evaluation.items)} items", columns, rows)
+    return Table(
+        f"{counted(len(report.results), 'result')} of {counted(len(report.evaluation.items), 'item')}", columns, rows
+    )
 
 
 def _measure_name(name: str, summary: Summary) -> str:
@@ -166,9 +168,13 @@ def _figures(report: Report) -> Note | None:
 def _notes(report: Report) -> list[Note]:
     notes = []
     if report.missing:
-        notes.append(Note(f"incomplete: {report.missing} results are missing", "bad"))
+        notes.append(Note(f"incomplete: {counted(report.missing, 'result')} missing", "bad"))
     if report.errors:
-        notes.append(Note(f"the target failed for {report.errors} results; they count against every coverage", "bad"))
+        notes.append(
+            Note(
+                f"the target failed for {counted(report.errors, 'result')}, which counts against every coverage", "bad"
+            )
+        )
     notes += [
         Note(f"{threshold.id}: {threshold.reason}", "warn") for threshold in report.thresholds if not threshold.passed
     ]
@@ -229,10 +235,12 @@ def _of_comparison(comparison: Comparison) -> Document:
         if not entry.same_scorer:
             blocks.append(Note(f"{entry.id}: its version differs; it may be the scorer that changed", "warn"))
         if entry.unpaired:
-            blocks.append(Note(f"{entry.id}: {entry.unpaired} items have a score in only one report", "warn"))
+            blocks.append(
+                Note(f"{entry.id}: {counted(entry.unpaired, 'item')} with a score in only one report", "warn")
+            )
     for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
         if only:
-            blocks.append(Note(f"{len(only)} items are only in the {name} report", "warn"))
+            blocks.append(Note(f"{counted(len(only), 'item')} only in the {name} report", "warn"))
     worse = comparison.worse
     better = [entry.id for entry in comparison.scores.values() if entry.outcome == "better"]
     words = [f"worse: {', '.join(worse)}"] if worse else []
@@ -270,4 +278,6 @@ def _changes(entry: ScoreComparison) -> Table:
         for change in shown
     ]
     more = f", the first {len(shown)}" if len(entry.changes) > len(shown) else ""
-    return Table(f"{entry.id}: {len(entry.changes)} items changed{more}", ["item", ">first", ">second", ""], rows)
+    return Table(
+        f"{entry.id}: {counted(len(entry.changes), 'item')} changed{more}", ["item", ">first", ">second", ""], rows
+    )

@@ -84,6 +84,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of something.
+
+    Example:
+        >>> counted(1, "run"), counted(1200, "run")
+        ('1 run', '1,200 runs')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def milliseconds(value: float | None) -> str:
     """A duration for people.
 

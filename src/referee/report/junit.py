@@ -6,6 +6,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from referee.evaluate.report import Report, SideBySide
+from referee.report.document import counted
 from referee.report.problems import Unmet, result_problems, unmet
 from referee.results import ItemResult
 from referee.terminal import visible
@@ -46,7 +47,7 @@ def _add_suite(root: Element, report: Report) -> None:
             SubElement(case, "failure", message=_text(threshold.reason), type="threshold")
     if report.missing:
         case = _case(suite, report, "missing results", 0.0)
-        SubElement(case, "error", message=f"incomplete: {report.missing} results are missing", type="incomplete")
+        SubElement(case, "error", message=f"incomplete: {counted(report.missing, 'result')} missing", type="incomplete")
     _count(suite)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from referee.evaluate.report import Report
 from referee.evaluate.verdict import holds
-from referee.report.document import ItemProblems, Problem, Problems
+from referee.report.document import ItemProblems, Problem, Problems, counted
 from referee.results import ItemResult, Measure
 from referee.scores import Score
 from referee.terminal import one_line
@@ -25,7 +25,9 @@ def item_problems(report: Report) -> Problems | None:
     if not ranked:
         return None
     ranked.sort(key=lambda entry: entry[:2])
-    return Problems(f"{len(ranked)} of {len(report.results)} results have a problem", [entry for *_, entry in ranked])
+    return Problems(
+        f"problems in {len(ranked)} of {counted(len(report.results), 'result')}", [entry for *_, entry in ranked]
+    )
 
 
 def result_problems(report: Report, result: ItemResult, asked: Unmet) -> list[Problem]:
