@@ -105,6 +105,17 @@ def test_a_model_that_can_not_be_asked(model: str, told: str) -> None:
     assert told in done.output
 
 
+@pytest.mark.parametrize(
+    ("setting", "model"), [("REFEREE_BASE_URL", "local"), ("OPENAI_BASE_URL", "openai/gpt-5-mini")]
+)
+def test_a_wrong_address_names_its_setting(setting: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv(setting, "localhost:8080/v1")
+    done = referee("doctor", "--model", model)
+    assert done.exit_code == 1
+    assert f"{setting} must be an address such as http://localhost:8080/v1" in done.output
+
+
 def test_the_model_is_asked_only_when_told_so() -> None:
     with fault_endpoint(answer) as endpoint:
         quiet = referee("doctor", "--model", "ok", "--base-url", endpoint.base_url)

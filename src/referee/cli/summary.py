@@ -62,7 +62,7 @@ def print_summary(tally: Tally, sources: Outcome) -> None:
         if entry.first_error:
             console.print(Text(f"first error of {entry.scorer_id}: {one_line(str(entry.first_error))}", "red"))
     if tally.lowest_runs:
-        console.print(Text("lowest runs", "bold"))
+        console.print(Text.assemble(("lowest runs", "bold"), ("  (referee show SOURCE --id ID shows one)", "dim")))
         for low in tally.lowest_runs:
             console.print(Text(f"  {visible(low.run_id)}  ({low.quality:.2f})"))
             for problem in low.problems:

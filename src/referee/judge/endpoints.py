@@ -106,6 +106,7 @@ def find_endpoint(
     provider, name = _split(model)
     address = base_url or environ.get("REFEREE_BASE_URL")
     if address:
+        address = _checked(address, "base_url" if base_url else "REFEREE_BASE_URL")
         return _at_address(model, address, api_key, environ)
     if provider is None:
         raise OptionError(
@@ -117,9 +118,10 @@ def find_endpoint(
     key = api_key or (environ.get(variable) if variable else None)
     if variable and not key:
         raise OptionError(f"model {model!r}: there is no key; set {variable} or give api_key")
+    place = f"{provider.upper()}_BASE_URL"
     return Endpoint(
         model=name,
-        base_url=_checked(environ.get(f"{provider.upper()}_BASE_URL") or default),
+        base_url=_checked(environ.get(place) or default, place),
         provider=provider,
         key=key,
     )
@@ -129,10 +131,8 @@ def _at_address(model: str, address: str, api_key: str | None, environ: Mapping[
     provider, name = _split(model)
     key = api_key or environ.get("REFEREE_API_KEY")
     if provider == "openai":
-        return Endpoint(
-            model=name, base_url=_checked(address), provider=provider, key=key or environ.get("OPENAI_API_KEY")
-        )
-    return Endpoint(model=model, base_url=_checked(address), key=key)
+        return Endpoint(model=name, base_url=address, provider=provider, key=key or environ.get("OPENAI_API_KEY"))
+    return Endpoint(model=model, base_url=address, key=key)
 
 
 def _split(model: str) -> tuple[str | None, str]:
@@ -142,12 +142,13 @@ def _split(model: str) -> tuple[str | None, str]:
     return model[: min(places)].lower(), model[min(places) + 1 :]
 
 
-def _checked(address: str) -> str:
+def _checked(address: str, place: str) -> str:
+    """The address of the API, without the path of chat completions; `place` is the setting to name when it is wrong."""
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
     if not usable:
-        raise OptionError("base_url must be an address such as http://localhost:8080/v1")
+        raise OptionError(f"{place} must be an address such as http://localhost:8080/v1")
     return address.rstrip("/").removesuffix("/chat/completions")
