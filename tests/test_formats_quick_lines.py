@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from referee.formats.openai_chat import decode, decode_line
 
 TEXTS = st.sampled_from([None, "", " ", "Hi.", "two\nlines", "[draft", '{"error": "no seat"}', "[1, 2]"])
+COUNTS = st.sampled_from(
+    ["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "outputTokens", "other"]
+)
+TOKENS = st.sampled_from([0, 3, -1, 7.0, True, "3", None, {}])
 
 
 @st.composite
 def records(draw: st.DrawFn) -> dict[str, Any]:
-    """Plain records: calls with and without results, repeated ids, blank texts, arguments that are no JSON."""
+    """Plain records: calls with and without results, repeated ids, blank texts, arguments that are no JSON, tokens."""
     messages: list[dict[str, Any]] = []
     for _ in range(draw(st.integers(0, 6))):
         role = draw(st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool"]))
@@ -37,9 +41,12 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         messages.append(message)
     record: dict[str, Any] = {"messages": messages}
     if draw(st.booleans()):
-        record |= {"id": "r1", "model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 4}}
+        record |= {"id": draw(st.sampled_from(["r1", "", None])), "model": "m"}
     if draw(st.booleans()):
-        record["expected"] = {"tool_calls": [{"name": "find", "arguments": {"n": 1}}]}
+        record["usage"] = draw(st.none() | st.dictionaries(COUNTS, TOKENS, max_size=4))
+    if draw(st.booleans()):
+        arguments = draw(st.sampled_from([{"n": 1}, '{"n": 1}', "", "{cut", None, 4]))
+        record["expected"] = {"tool_calls": [{"name": "find", "arguments": arguments}]}
     return record
 
 
