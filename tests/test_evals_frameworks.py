@@ -260,3 +260,72 @@ def test_handoffs_are_mocked_too() -> None:
     assert copy is not outer
     assert copy.handoffs[0].handoffs[0] is copy
     assert copy.handoffs[0].tools[0] is not inner.tools[0]
+
+
+@pytest.mark.parametrize("remembers", [False, True])
+def test_a_graph_may_shorten_its_messages(remembers: bool) -> None:
+    need("langgraph")
+    from langchain_core.messages import AIMessage, RemoveMessage
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.graph import END, START, MessagesState, StateGraph
+
+    def answer(state: Any) -> Any:
+        *old, asked = state["messages"]
+        return {"messages": [*(RemoveMessage(id=message.id) for message in old), AIMessage(f"About {asked.content}.")]}
+
+    graph = StateGraph(MessagesState).add_node("answer", answer)
+    graph = graph.add_edge(START, "answer").add_edge("answer", END)
+    run = run_of(ask(graph.compile(checkpointer=InMemorySaver() if remembers else None), "one", "two", "three"))
+    assert (run.input_text, run.output_text) == ("one\ntwo\nthree", "About one.\nAbout two.\nAbout three.")
+
+
+def test_a_graph_may_keep_only_its_answer() -> None:
+    need("langgraph")
+    from typing import TypedDict
+
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import END, START, StateGraph
+
+    class State(TypedDict):
+        messages: list[Any]
+
+    graph = StateGraph(State).add_node("answer", lambda state: {"messages": [AIMessage("Sunny.")]})
+    run = run_of(ask(graph.add_edge(START, "answer").add_edge("answer", END).compile(), "one", "two"))
+    assert (run.input_text, run.output_text) == ("one\ntwo", "Sunny.\nSunny.")
+
+
+def test_mocks_reach_every_tool_of_a_pydantic_ai_run() -> None:
+    agent = pydantic_ai_agent()
+    from pydantic_ai import Agent
+    from pydantic_ai.capabilities import NativeTool, Toolset
+    from pydantic_ai.native_tools import WebSearchTool
+    from pydantic_ai.toolsets import FunctionToolset
+
+    def forecast(city: str) -> str:
+        raise RuntimeError("must not be called")
+
+    async def mocked(args: Any) -> Any:
+        return {**FORECAST, "asked": args}
+
+    bare = Agent(agent.model)
+    for options in (
+        {"toolsets": [FunctionToolset([forecast])]},
+        {"capabilities": [Toolset(FunctionToolset([forecast]))]},
+    ):
+        (call,) = run_of(ask(bare, "Weather?", mocks={"forecast": mocked}, target_options=options)).tool_calls
+        assert call.result == {**FORECAST, "asked": CITY}
+        (call,) = run_of(ask(bare, "Weather?", unmocked_tools="deny", target_options=options)).tool_calls
+        assert "denied" in str(call.result)
+    searching = ask(Agent(agent.model, capabilities=[NativeTool(WebSearchTool())]), "Weather?", unmocked_tools="deny")
+    assert searching.error is not None
+    assert "web_search runs at the provider" in searching.error.message
+
+
+def test_a_mock_that_could_only_be_of_an_mcp_server_is_refused() -> None:
+    agent = openai_agent()
+    mocks = {"forecast": FORECAST}
+    agent.mcp_servers = [object()]
+    for refused in ({"mocks": {"search": 1}}, {"mocks": mocks, "unmocked_tools": "deny"}):
+        result = ask(agent, "Weather?", **refused)
+        assert result.error is not None
+        assert result.error.error_class == "UnmockableToolError"

@@ -19,6 +19,10 @@ class MockedToolError(RefereeError):
     """A mocked tool's failure, or a call of a tool that has no mock and may not run."""
 
 
+class UnmockableToolError(RefereeError):
+    """The agent has tools that can't be kept from running."""
+
+
 class ToolMocks:
     """The mocks of one item.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import Runnable
 
 from referee.errors import OptionError
@@ -65,17 +65,39 @@ class GraphTarget:
         """Run the graph and give the messages it added, or what else its state says."""
         earlier: list[BaseMessage] = call.thread.state or []
         if isinstance(call.input, Mapping) and "role" not in call.input:
-            state, sent = dict(call.input), len(call.input.get("messages", ()))
+            state, said = dict(call.input), list(call.input.get("messages") or ())
         else:
-            said: list[Any] = chat_messages(call.messages)
+            said = chat_messages(call.messages)
             state = {"messages": said if self.graph.checkpointer else [*earlier, *said]}
-            sent = len(said)
         result = await self.graph.ainvoke(state, config=_config(call), **_rest(call))
         messages = result.get("messages") if isinstance(result, Mapping) else None
         if not messages:
             return _as_text(result)
         call.thread.state = list(messages)
-        return list(messages[len(earlier) + sent :])
+        return self._added(list(messages), earlier, said)
+
+    def _added(self, messages: list[Any], earlier: list[Any], said: list[Any]) -> list[Any]:
+        """The messages that a turn added to the state, without what was said to it.
+
+        A graph may shorten or replace what was in its state before.
+        """
+        kept = len(messages) >= len(earlier) and all(map(self._is, messages, earlier))
+        new = (message for message in messages if not any(self._is(message, other) for other in earlier))
+        added = messages[len(earlier) :] if kept else list(new)
+        asked = [_said(message) for message in said]
+        return added[len(asked) :] if [_said(message) for message in added[: len(asked)]] == asked else added
+
+    def _is(self, message: Any, other: Any) -> bool:
+        """Whether it is the other message: the same object or id. What a checkpointer without ids read is just alike."""
+        name = getattr(message, "id", None)
+        if name is None and self.graph.checkpointer:
+            return bool(message == other)
+        return message is other or (name is not None and name == getattr(other, "id", None))
+
+
+def _said(message: Any) -> tuple[str, Any]:
+    (read,) = convert_to_messages([message])
+    return read.type, read.content
 
 
 class RunnableTarget:

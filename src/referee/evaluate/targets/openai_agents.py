@@ -8,18 +8,14 @@ from typing import Any
 
 from agents import Agent, FunctionTool, Handoff, Runner
 
-from referee.errors import OptionError, RefereeError
-from referee.evaluate.mocks import ToolMocks
+from referee.errors import OptionError
+from referee.evaluate.mocks import ToolMocks, UnmockableToolError
 from referee.evaluate.targets.target import Call
 from referee.formats import openai_agents
 from referee.formats.conversation import arguments
 from referee.messages import Message
 
 _RESERVED = frozenset({"starting_agent", "input", "session", "conversation_id", "previous_response_id"})
-
-
-class UnmockableToolError(RefereeError):
-    """The agent has tools that can't be kept from running."""
 
 
 def adapt(obj: Any) -> OpenAIAgentsTarget | None:
@@ -48,11 +44,22 @@ class OpenAIAgentsTarget:
 
     async def answer(self, call: Call) -> dict[str, Any]:
         """Run the agent and give the items of this turn, with the tools' results as they were."""
-        agent = self.agent if call.mocks is None else mocked(self.agent, call.mocks, {})
+        agent = self.agent if call.mocks is None else _all_mocked(self.agent, call.mocks)
         said = [item for message in call.messages for item in input_items(message)]
         result = await Runner.run(agent, [*(call.thread.state or []), *said], **call.options)
         call.thread.state = result.to_input_list()
         return {**openai_agents.record_of(result), "input": []}
+
+
+def _all_mocked(agent: Agent[Any], mocks: ToolMocks) -> Agent[Any]:
+    made: dict[int, Agent[Any]] = {}
+    copy = mocked(agent, mocks, made)
+    unknown = mocks.results.keys() - {tool.name for other in made.values() for tool in other.tools}
+    if unknown and any(other.mcp_servers for other in made.values()):
+        raise UnmockableToolError(
+            f"no agent itself has a tool {min(unknown)}, and tools of MCP servers can't be mocked"
+        )
+    return copy
 
 
 def mocked(agent: Agent[Any], mocks: ToolMocks, made: dict[int, Agent[Any]]) -> Agent[Any]:
@@ -65,8 +72,8 @@ def mocked(agent: Agent[Any], mocks: ToolMocks, made: dict[int, Agent[Any]]) -> 
         return made[id(agent)]
     copy = agent.clone(tools=[_mocked_tool(tool, mocks) for tool in agent.tools])
     made[id(agent)] = copy
-    if agent.mcp_servers and (mocks.unmocked == "deny" or mocks.results.keys() - {tool.name for tool in agent.tools}):
-        raise UnmockableToolError(f"the agent {agent.name} has MCP servers, whose tools can't be mocked or denied")
+    if mocks.unmocked == "deny" and agent.mcp_servers:
+        raise UnmockableToolError(f"the agent {agent.name} has MCP servers, whose tools can't be denied")
     if any(isinstance(handoff, Handoff) for handoff in agent.handoffs):
         raise UnmockableToolError(f"the agent {agent.name} has handoffs made by handoff(), whose tools can't be mocked")
     copy.handoffs = [mocked(other, mocks, made) for other in agent.handoffs if isinstance(other, Agent)]

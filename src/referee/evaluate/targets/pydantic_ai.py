@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -19,11 +19,12 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from referee.errors import OptionError
 from referee.evaluate.answers import before_last_user
-from referee.evaluate.mocks import ToolMocks
+from referee.evaluate.mocks import ToolMocks, UnmockableToolError
 from referee.evaluate.targets.target import Call
 from referee.messages import Message, ToolCall
 
@@ -59,15 +60,30 @@ class PydanticAITarget:
         start = before_last_user(call.messages)
         prompt = "\n".join(message.text for message in call.messages[start:])
         history = [*(call.thread.state or []), *model_messages(call.messages[:start])]
-        with self._mocked(call.mocks):
-            result = await self.agent.run(prompt, message_history=history or None, **call.options)
+        options = dict(call.options)
+        if call.mocks is not None:
+            options["capabilities"] = [_Mocks(call.mocks), *(options.get("capabilities") or ())]
+        result = await self.agent.run(prompt, message_history=history or None, **options)
         call.thread.state = result.all_messages()
         return result.new_messages()
 
-    def _mocked(self, mocks: ToolMocks | None) -> AbstractContextManager[None]:
-        if mocks is None:
-            return nullcontext()
-        return self.agent.override(toolsets=[_Mocked(toolset, mocks) for toolset in self.agent.toolsets], tools=[])
+
+@dataclass
+class _Mocks(AbstractCapability[Any]):
+    """Mocks for every tool of a run: the agent's, those of its capabilities, and those of the run's options."""
+
+    mocks: ToolMocks
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        return _Mocked(toolset, self.mocks)
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        for tool in request_context.model_request_parameters.native_tools:
+            if self.mocks.replaces(tool.kind):
+                raise UnmockableToolError(f"the tool {tool.kind} runs at the provider and can't be mocked or denied")
+        return request_context
 
 
 @dataclass
