@@ -140,8 +140,11 @@ class JsonLines:
         """The lines with the run's id, the first field after the status, replaced."""
         lines = content.splitlines(keepends=True)
         for place, before, after in _differing(len(lines), old, new):
-            was, now = (b'"run_id":' + _json(run_id) for run_id in (before, after))
-            lines[place] = lines[place].replace(was, now, 1)
+            for encode in (_json, _ascii_json):  # as the line was written
+                was, now = (b'"run_id":' + encode(run_id) for run_id in (before, after))
+                if was in lines[place]:
+                    lines[place] = lines[place].replace(was, now, 1)
+                    break
         return b"".join(lines)
 
 
@@ -152,8 +155,12 @@ def _json(value: Any) -> bytes:
     try:
         return _encode_json(value)
     except UnicodeEncodeError:  # a lone surrogate in what a scorer of one's own gave
-        plain = msgspec.to_builtins(value, enc_hook=str)
-        return json.dumps(plain, separators=(",", ":")).encode()
+        return _ascii_json(value)
+
+
+def _ascii_json(value: Any) -> bytes:
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    return json.dumps(plain, separators=(",", ":")).encode()
 
 
 class Csv:
