@@ -140,11 +140,8 @@ class JsonLines:
         """The lines with the run's id, the first field after the status, replaced."""
         lines = content.splitlines(keepends=True)
         for place, before, after in _differing(len(lines), old, new):
-            for encode in (_json, _ascii_json):  # as the line was written
-                was, now = (b'"run_id":' + encode(run_id) for run_id in (before, after))
-                if was in lines[place]:
-                    lines[place] = lines[place].replace(was, now, 1)
-                    break
+            was, now = (b'"run_id":' + _json(run_id) for run_id in (before, after))
+            lines[place] = lines[place].replace(was, now, 1)
         return b"".join(lines)
 
 
@@ -155,12 +152,9 @@ def _json(value: Any) -> bytes:
     try:
         return _encode_json(value)
     except UnicodeEncodeError:  # a lone surrogate in what a scorer of one's own gave
-        return _ascii_json(value)
-
-
-def _ascii_json(value: Any) -> bytes:
-    plain = msgspec.to_builtins(value, enc_hook=str)
-    return json.dumps(plain, separators=(",", ":")).encode()
+        plain = msgspec.to_builtins(value, enc_hook=str)
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False)
+        return text.encode("utf-8", "backslashreplace")  # which is JSON's escape too
 
 
 class Csv:
