@@ -323,3 +323,47 @@ def test_a_paired_test_needs_a_pair() -> None:
         paired_test([])
     assert paired_test([(1, 0)]).interval is None
     assert paired_test([(1, 0), (0, 0)]).p_value == 1.0
+
+
+@pytest.mark.parametrize(("large", "exact"), [(3, 0.25), (4, 0.125), (6, 0.03125)])
+def test_few_large_differences_among_many_small_ones_are_no_normal_variable(large: int, exact: float) -> None:
+    against = [1.0] * large + [-1e-6] * 300  # as extreme is whatever has all large ones on one side
+    assert paired_permutation_test(against) == pytest.approx(exact, abs=0.015)
+    along = [1.0] * large + [1e-6] * 300  # only what has nearly all small ones on that side too
+    assert paired_permutation_test(along) < 1e-3
+
+
+def test_mcnemar_of_many_items_is_the_same_sum() -> None:
+    for first, second in ((2001, 2100), (2500, 2400), (2001, 2001), (3000, 3400)):
+        total, fewer = first + second, min(first, second)
+        ways = term = 1
+        for count in range(fewer):
+            term = term * (total - count) // (count + 1)
+            ways += term
+        exact = min(1.0, ways / (1 << total) * 2)
+        assert mcnemar_exact(first, second) == pytest.approx(exact, rel=1e-12, abs=0)
+    assert mcnemar_exact(10**9, 10**9 + 60_000) == pytest.approx(0.17972627704579552, rel=1e-9)
+    assert mcnemar_exact(2001, 10**6) == 0.0
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_a_score_that_is_no_number_is_refused(wrong: float) -> None:
+    for call in (
+        mean_interval,
+        bootstrap_interval,
+        difference_interval,
+        detectable_difference,
+        paired_permutation_test,
+        lambda values: paired_test([(value, 0.5) for value in values]),
+    ):
+        with pytest.raises(OptionError, match="scores are finite numbers"):
+            call([0.5, wrong])
+
+
+@pytest.mark.parametrize("confidence", ["0.9", None, True, math.nan, 0.9999999999999999])
+def test_a_confidence_that_is_none_is_refused(confidence: Any) -> None:
+    for call in (mean_interval, difference_interval, detectable_difference):
+        with pytest.raises(OptionError, match="confidence must be between 0 and 1"):
+            call([0.1, 0.2], confidence)
+    with pytest.raises(OptionError, match="confidence must be between 0 and 1"):
+        wilson_interval(1, 2, confidence)

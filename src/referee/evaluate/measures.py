@@ -181,7 +181,7 @@ def share(value: Any, what: str, *, least_open: bool = False) -> float:
         OptionError: It is not.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or not 0 <= value <= 1 or (least_open and value in (0, 1)):
+    if not number or not 0 <= value <= 1 or (least_open and (value == 0 or (1 + value) / 2 >= 1)):
         raise OptionError(
             f"{what} must be a number {'between' if least_open else 'from'} 0 {'and' if least_open else 'to'} 1, not {value!r}"
         )

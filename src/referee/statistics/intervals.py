@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from referee.errors import OptionError
+from referee.jsonvalue import is_finite_number
 from referee.statistics.student import normal_quantile, t_quantile
 
 Method: TypeAlias = Literal["auto", "wilson", "t", "bootstrap"]
@@ -76,6 +77,7 @@ def grouped(values: Sequence[float], groups: Sequence[Hashable] | None) -> Group
         raise OptionError("an interval needs at least one value")
     if groups is not None and len(groups) != len(values):
         raise OptionError(f"there are {len(values)} values and {len(groups)} groups")
+    check_finite(values)
     if groups is None:
         sums, counts = list(values), [1] * len(values)
     else:
@@ -86,9 +88,16 @@ def grouped(values: Sequence[float], groups: Sequence[Hashable] | None) -> Group
     return Groups(sums, counts, len(values), math.fsum(sums) / len(values))
 
 
+def check_finite(values: Sequence[float]) -> None:
+    """Refuse scores that are no numbers: a mean of them would be none either, or worse, look like one."""
+    if not all(map(math.isfinite, values)):
+        wrong = next(value for value in values if not math.isfinite(value))
+        raise OptionError(f"scores are finite numbers, and one is {wrong}")
+
+
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside 0 to 1."""
-    if not 0 < confidence < 1:
+    """Refuse a confidence outside 0 to 1, or so near to 1 that no interval could tell."""
+    if not is_finite_number(confidence) or not 0 < confidence < (1 + confidence) / 2 < 1:
         raise OptionError(f"confidence must be between 0 and 1, like 0.95, not {confidence!r}")
 
 

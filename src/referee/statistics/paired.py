@@ -12,14 +12,17 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from referee.errors import OptionError
-from referee.statistics.intervals import Interval, check_confidence, grouped, sum_of_squares
+from referee.statistics.intervals import Interval, check_confidence, check_finite, grouped, sum_of_squares
 from referee.statistics.student import normal_quantile, t_quantile
 
 RESAMPLES = 9999
 #: Up to so many differences that are not 0 every choice of signs is tried; above, signs are drawn.
 _EXACT = 16
-#: From so many on, the normal limit is as close to the exact value as 9,999 draws are, and 100 times as fast.
+#: From so many of like size on, the normal limit is as close to the exact value as 9,999 draws, and 100 times as fast.
+#: Differences of unlike size count as fewer: the square of the sum of their squares over the sum of their 4th powers.
 _MANY = 200
+#: From so many items on that only one of two passes, on either side, a binomial sum is not taken in whole numbers.
+_MANY_DIFFER = 2000
 #: A difference this small is the rounding of sums of decimal fractions.
 _NONE = 1e-9
 
@@ -46,12 +49,37 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     """
     if only_first < 0 or only_second < 0:
         raise OptionError(f"counts must be 0 or more, not {only_first} and {only_second}")
-    total = only_first + only_second
+    total, fewer = only_first + only_second, min(only_first, only_second)
+    if fewer > _MANY_DIFFER:
+        return min(1.0, _large_tail(fewer, total) * 2)
     tail = ways = 1
-    for count in range(min(only_first, only_second)):
+    for count in range(fewer):
         ways = ways * (total - count) // (count + 1)
         tail += ways
     return min(1.0, tail / (1 << total) * 2)
+
+
+def _large_tail(most: int, total: int) -> float:
+    """The chance of at most so many heads in `total` tosses, both large: the same sum, from its largest term down.
+
+    The largest term is the binomial's by Stirling's series, in the form of C. Loader, "Fast and Accurate Computation
+    of Binomial Probabilities", 2000, which does not lose digits in the difference of large logarithms.
+    """
+    lean = (total - 2 * most) / total
+    divergence = ((1 + lean) * math.log1p(lean) + (1 - lean) * math.log1p(-lean)) / 2
+    series = _stirling_rest(total) - _stirling_rest(most) - _stirling_rest(total - most)
+    term = math.exp(series - total * divergence) / math.sqrt(2 * math.pi * most * (total - most) / total)
+    first, terms = term, []
+    while term > 1e-20 * first:
+        terms.append(term)
+        term *= most / (total - most + 1)
+        most -= 1
+    return math.fsum(terms)
+
+
+def _stirling_rest(number: int) -> float:
+    """What Stirling's formula lacks of the logarithm of a large number's factorial."""
+    return (1 / 12 - 1 / (360 * number * number)) / number
 
 
 def paired_permutation_test(differences: Sequence[float], *, resamples: int = RESAMPLES, seed: int = 0) -> float:
@@ -60,7 +88,8 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
     Two-sided. With at most 16 differences that are not 0, all ways of swapping are counted and the value is exact.
     With more, so many ways are drawn, and the value is (ways at least as extreme + 1) / (ways + 1): B. Phipson and
     G. K. Smyth, "Permutation P-values Should Never Be Zero", 2010. From 200 on, the sum of the differences under
-    random signs is taken as normal, with the sum of their squares as variance.
+    random signs is taken as normal, with the sum of their squares as variance; where few large differences make up
+    most of that variance, only the smaller ones are taken so, and signs are drawn for the 199 largest.
 
     Args:
         differences: Second minus first, by item.
@@ -74,24 +103,44 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
         >>> paired_permutation_test([0.1, 0.2, 0.3, 0.4])
         0.125
     """
+    check_finite(differences)
     sizes = [abs(value) for value in differences if value]
     observed = abs(math.fsum(differences)) * (1 - 1e-12)
-    if len(sizes) >= _MANY:
-        return max(math.erfc(observed / math.sqrt(2 * sum_of_squares(sizes))), sys.float_info.min)
     sizes.sort()  # the rounding of sums shall not depend on the order of the items
+    squares = [size * size for size in sizes]
+    if len(sizes) >= _MANY and math.fsum(squares) ** 2 >= _MANY * sum_of_squares(squares):
+        return max(math.erfc(observed / math.sqrt(2 * math.fsum(squares))), sys.float_info.min)
     if len(sizes) <= _EXACT:
         sums = [0.0]
         for size in sizes:
             sums = [total + signed for total in sums for signed in (size, -size)]
         return sum(abs(total) >= observed for total in sums) / len(sums)
+    drawn, rest = sizes[1 - _MANY :], math.fsum(squares[: 1 - _MANY])
     bits = Random(seed).getrandbits  # noqa: S311 - statistics, no secret
-    whole = math.fsum(sizes)
-    extreme = 0
+    whole = math.fsum(drawn)
+    sums = [_sums_of_choices(drawn[place : place + 8]) for place in range(0, len(drawn), 8)]
+    extreme = 0.0
     for _ in range(resamples):
-        signs = bits(len(sizes))
-        kept = sum(size for place, size in enumerate(sizes) if signs >> place & 1)
-        extreme += abs(2 * kept - whole) >= observed
+        signs = bits(len(drawn)).to_bytes(len(sums), "little")
+        kept = sum(of_byte[byte] for of_byte, byte in zip(sums, signs))
+        extreme += _chance_beyond(observed, abs(2 * kept - whole), rest)
     return (extreme + 1) / (resamples + 1)
+
+
+def _sums_of_choices(sizes: Sequence[float]) -> list[float]:
+    """The sum of every choice among the sizes, at the place whose bits say which are chosen."""
+    sums = [0.0]
+    for size in sizes:
+        sums += [total + size for total in sums]
+    return sums
+
+
+def _chance_beyond(limit: float, centre: float, variance: float) -> float:
+    """The chance that a normal variable is at least so far from 0; without a variance it is its centre."""
+    if not variance:
+        return float(centre >= limit)
+    width = math.sqrt(2 * variance)
+    return (math.erfc((limit - centre) / width) + math.erfc((limit + centre) / width)) / 2
 
 
 def are_rates(differences: Sequence[float]) -> bool:
@@ -191,6 +240,9 @@ def detectable_difference(
         >>> round(detectable_difference([0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]), 3)
         0.13
     """
+    check_confidence(confidence)
+    if not 0 < power < 1:
+        raise OptionError(f"power must be between 0 and 1, like 0.8, not {power!r}")
     return _detectable(_spread(differences, rates), confidence, power) if differences else None
 
 
@@ -257,6 +309,8 @@ def paired_columns_test(
     """
     if not firsts or len(firsts) != len(seconds):
         raise OptionError(f"a comparison needs at least one pair, not {len(firsts)} and {len(seconds)} scores")
+    check_finite(firsts)
+    check_finite(seconds)
     differences = [value if abs(value) > _NONE else 0.0 for value in map(operator.sub, seconds, firsts)]
     rates = all(map((0, 1).__contains__, (*firsts, *seconds)))
     p_value = (
