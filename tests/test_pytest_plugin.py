@@ -252,6 +252,34 @@ def test_four_processes_give_every_row_once(tmp_path: Path) -> None:
     assert "240 scores written" in found.text
 
 
+def test_of_a_test_that_is_run_again_the_last_run_counts(tmp_path: Path) -> None:
+    """As plugins that run a failing test again do it: the same item goes through setup, call and teardown twice."""
+    (tmp_path / "conftest.py").write_text(
+        textwrap.dedent("""
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            runtestprotocol(item, nextitem=nextitem, log=False)
+            item._initrequest()
+            for report in runtestprotocol(item, nextitem=nextitem, log=False):
+                item.ihook.pytest_runtest_logreport(report=report)
+            return True
+        """)
+    )
+    source = textwrap.dedent("""
+        from referee import checks
+
+        answers = iter(["rainy", "sunny"])
+
+        def test_again(expect_evals):
+            data, gates = ["Weather?"], [checks.includes("sunny")]
+            expect_evals(target=lambda text: next(answers), data=data, gates=gates).to_pass()
+        """)
+    found = run_pytest(tmp_path, source, "--referee-output", "out/scores.jsonl")
+    assert found.tests == {"test_again": "passed"}
+    assert [row["score"] for row in found.rows] == [1.0]
+
+
 def test_half_a_surrogate_pair_can_travel_to_the_other_process() -> None:
     """The sender of pytest-xdist takes no text that is not UTF-8, and one of them would end its worker."""
     quoting = create_scorer(id="quoting").generate_score(lambda run: 1).generate_reason(lambda run: run.output_text)

@@ -63,6 +63,8 @@ class _Recorder:
         report = yield
         if call.when == "call" and item.stash.get(_ROWS, None):
             setattr(report, _ATTRIBUTE, item.stash[_ROWS])
+        if call.when == "teardown" and _ROWS in item.stash:
+            del item.stash[_ROWS]  # the test may be run again, and starts anew then
         return report
 
 
