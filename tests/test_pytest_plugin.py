@@ -147,7 +147,7 @@ def test_a_failure_shows_the_items_and_their_reasons(project: Outcome) -> None:
     _, _, failure = failure.partition("ScoreCheckError: ")
     parts = [
         "1 of 2 results pass (50%), expected 90%",
-        "Evaluation  failed: gate check-includes, check-tool-calls not held",
+        "Evaluation  failed: gates check-includes, check-tool-calls not held",
         "problems in 1 of 2 results",
         "wet",
         "asked: rainy",

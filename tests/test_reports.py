@@ -84,7 +84,7 @@ def report() -> Report:
 def test_a_terminal_shows_failing_items_first_with_reason_and_diff(report: Report) -> None:
     text = str(report)
     lines = text.splitlines()
-    assert lines[0] == "Weather  failed: gate check-includes, check-includes#2 not held"
+    assert lines[0] == "Weather  failed: gates check-includes, check-includes#2 not held"
     order = [text.index(part) for part in ("problems in", "down", "wrong", "10 results of 5 items", "repeats")]
     assert order == sorted(order)
     assert "ConnectionError: the agent is down" in text
@@ -107,7 +107,7 @@ def test_a_report_without_gates_has_no_verdict() -> None:
 def test_rich_and_notebooks_find_the_report(report: Report) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(report)
-    assert "gate check-includes, check-includes#2 not held" in console.export_text()
+    assert "gates check-includes, check-includes#2 not held" in console.export_text()
     assert report._repr_html_().startswith('<div class="referee">')
     assert compare(report, report)._repr_html_().startswith('<div class="referee">')
 

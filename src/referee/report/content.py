@@ -56,7 +56,7 @@ def _verdict(report: Report) -> str:
 def _listed(what: str, ids: list[str]) -> str:
     unique = list(dict.fromkeys(ids))
     shown = ", ".join(unique[:3]) + (f" and {len(unique) - 3} more" if len(unique) > 3 else "")
-    return f"{what} {shown}"
+    return f"{what} {shown}" if len(unique) == 1 else f"{what}s {shown}"
 
 
 def _measures(report: Report) -> Table | None:
