@@ -147,7 +147,7 @@ class Tally:
 
     def merge(self, part: TallyPart) -> None:
         """Add the summary of the runs that come next."""
-        for tally, later in zip(self._scorers, part.scorers):
+        for tally, later in zip(self.scorers, part.scorers):
             tally.merge(later, self.runs)
         for low in part.lowest_runs:
             if self._is_low(low.quality):
