@@ -201,7 +201,7 @@ def test_a_project_that_does_not_use_it_loads_nothing(tmp_path: Path) -> None:
     import referee.pytest_plugin
 
     hooks = [name for name in dir(referee.pytest_plugin) if name.startswith("pytest_")]
-    assert hooks == ["pytest_addoption", "pytest_terminal_summary"]
+    assert hooks == ["pytest_addoption", "pytest_configure", "pytest_terminal_summary"]
 
 
 def test_the_entry_point_stands_in_a_distribution_of_few_files() -> None:
@@ -231,6 +231,37 @@ def test_an_output_is_written_even_when_nothing_was_scored(tmp_path: Path) -> No
     assert (tmp_path / "out" / "scores.jsonl").read_text() == ""
     assert "0 scores written" in found.text
     assert "= scores =" not in found.text
+
+
+def test_an_output_that_cannot_be_written_is_told_before_any_test_runs(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "test_project.py").write_text("def test_plain():\n    open('ran', 'w').close()\n")
+    for output in ("out", "file/scores.jsonl"):
+        done = refused(tmp_path, output)
+        assert done.returncode == pytest.ExitCode.USAGE_ERROR
+        assert f"ERROR: --referee-output {output} can't be written: " in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_output_that_cannot_be_written_any_more_ends_with_one_line(tmp_path: Path) -> None:
+    """A folder takes its place while the tests run."""
+    (tmp_path / "test_project.py").write_text(
+        "from pathlib import Path\n\n"
+        "def test_plain():\n    file = Path('out/scores.jsonl')\n    file.unlink()\n    file.mkdir()\n"
+    )
+    done = refused(tmp_path, "out/scores.jsonl")
+    assert done.returncode == pytest.ExitCode.INTERNAL_ERROR
+    assert "Exit: --referee-output out/scores.jsonl can't be written: Is a directory" in done.stderr
+
+
+def refused(folder: Path, output: str) -> subprocess.CompletedProcess[str]:
+    """A run of pytest whose output can't be written."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--referee-output", output]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
 
 
 @pytest.mark.system

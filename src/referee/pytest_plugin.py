@@ -5,6 +5,7 @@ It loads nothing of the library until a test uses one of its fixtures, and adds 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="Write every score of expect_evals and expect_eval to FILE (JSON Lines).",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse an output that can't be written, before any test runs."""
+    output = config.getoption("--referee-output", None)
+    if output and not hasattr(config, "workerinput"):
+        file = Path(output)
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.open("a").close()
+        except OSError as error:
+            raise pytest.UsageError(f"--referee-output {output} can't be written: {error.strerror}") from None
 
 
 @pytest.fixture
@@ -76,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         for report in terminalreporter.stats.get(outcome, ())
         for row in getattr(report, _ATTRIBUTE, ())
     ]
-    output = config.getoption("--referee-output")
+    output = config.getoption("--referee-output", None)
     if rows or output:
         from referee.pytest_expect import table, write_rows
 
@@ -85,5 +98,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             for line in table(rows):
                 terminalreporter.write_line(line)
         if output:
-            write_rows(rows, output)
+            try:
+                write_rows(rows, output)
+            except OSError as error:
+                pytest.exit(
+                    f"--referee-output {output} can't be written: {error.strerror}", pytest.ExitCode.INTERNAL_ERROR
+                )
             terminalreporter.write_line(f"{len(rows)} scores written to {output}")
