@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 
 from referee import OptionError, ReadError, RecordedRuns, run_evals_sync
 from referee.cli import main
-from referee.evaluate import CommandTarget, HttpTarget
+from referee.evaluate import CommandTarget, HttpTarget, read_report
+from referee.journal import Journal
 from referee.suites import load_suite, suite_schema
 from support import need_traces
 
@@ -132,6 +133,9 @@ def test_other_forms_of_a_suite(folder: Path, name: str, text: str) -> None:
         ("targets: {a: {}}", "targets.a: give exactly one of"),
         ("data: 3", "a list of items or a file's name"),
         ("model: ${NO_SUCH_VARIABLE}", "model: the environment has no NO_SUCH_VARIABLE"),
+        ("model: '${ NAME }'", "model: ${ NAME } is no variable"),
+        ("model: '${NAME:-${OTHER}}'", "model: ${NAME:-${OTHER} is no variable"),
+        ("model: '${NAME'", "model: ${NAME is no variable"),
     ],
 )
 def test_a_mistake_in_a_suite_is_named(folder: Path, text: str, words: str) -> None:
@@ -239,6 +243,7 @@ def test_data_files(folder: Path, name: str, text: str) -> None:
         ("d.csv", "id,input\na,b,c\n", "d.csv:2: more cells than columns"),
         ("d.csv", "input,expected_tool_calls\na,[1\n", "d.csv:2: expected_tool_calls: the cell is no JSON"),
         ("d.json", '{"input": "a"}', "expected a list of items, not dict"),
+        ("d.csv", "input,id,input\na,b,c\n", "d.csv:1: the column 'input' is given twice"),
         ("d.txt", "a", "a data file ends in .jsonl, .csv, .json, .yaml, .yml"),
         ("d.csv", "inptu\na\n", "item 1: an item has no field 'inptu'; did you mean input?"),
     ],
@@ -562,3 +567,45 @@ def test_a_narrow_code_page_does_not_end_a_command(folder: Path) -> None:
     words = [sys.executable, "-m", "referee", "run", str(path)]
     done = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_variables_are_read_as_a_shell_reads_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.setenv("COUNT", "3")
+    path = write(
+        folder,
+        "name: '${EMPTY:-a}${EMPTY}${COUNT:-b}$${COUNT} $${ x $y'\ntarget: echo:answer\nrepeats: ${COUNT}\n"
+        "timeout: ${LIMIT:-1.5}",
+    )
+    arguments = load_suite(path).arguments()
+    assert (arguments["name"], arguments["repeats"], arguments["timeout"]) == ("a3${COUNT} ${ x $y", 3, 1.5)
+
+
+def test_items_may_be_merged(folder: Path) -> None:
+    text = "target: echo:answer\ngates: [checks.used_no_tools]\ndata: [&a {id: a, input: x}, {<<: *a, id: b}]"
+    assert load_suite(write(folder, text)).spec.data == [{"id": "a", "input": "x"}, {"id": "b", "input": "x"}]
+
+
+def test_a_run_does_not_take_away_the_journal_of_another(folder: Path) -> None:
+    path = write(folder, "target: echo:answer\ndata: [a]\ngates: [checks.used_no_tools]")
+    assert command("run", path).exit_code == 0
+    journal = folder / ".referee" / f"{path.stem}.jsonl"
+    before = journal.read_bytes()
+    with Journal(journal, resume=True):
+        refused = command("run", path)
+    assert (refused.exit_code, journal.read_bytes()) == (2, before)
+    assert "in use by another evaluation" in refused.output
+
+
+def test_recorded_targets_side_by_side_are_filtered(folder: Path) -> None:
+    (folder / "runs.jsonl").write_text("".join(f'{{"id": "r{n}", "input": "q", "output": "x"}}\n' for n in (1, 2)))
+    target = "{runs: runs.jsonl}"
+    path = write(folder, f"targets: {{a: {target}, b: {target}}}\ngates: [checks.used_no_tools]")
+    reports = folder / "r.jsonl"
+    assert command("run", path, "--filter", "r1", "-o", reports).exit_code == 0
+    assert [len(report.results) for report in read_report(reports).values()] == [1, 1]  # type: ignore[union-attr]
+
+
+def test_a_suite_with_a_wrong_target_still_says_its_files(folder: Path) -> None:
+    path = write(folder, "target: {runs: 5}\ntargets: {a: {runs: [b.jsonl, 5]}}")
+    assert load_suite(path).files[:2] == [path, folder / "b.jsonl"]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import IO, Protocol, runtime_checkable
 
 import msgspec
 
@@ -63,7 +63,7 @@ class Journal:
         except OSError as error:
             raise OptionError(f"the journal {self.path} can't be opened: {error.strerror}") from None
         try:
-            self._lock()
+            _lock(self._file, self.path)
             if self._file.tell():
                 self._go_on(resume)
         except BaseException:
@@ -76,17 +76,6 @@ class Journal:
         self.evaluation, self.results = read_records(self.path)
         # A line that was cut off by a crash would swallow the start of the next one.
         self._file.truncate(_complete_size(self.path))
-
-    def _lock(self) -> None:
-        """Keep the file to this evaluation: two at once would do everything twice and cut each other's lines."""
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OptionError(f"the journal {self.path} is in use by another evaluation") from None
-        except OSError:  # a file system without locks
-            return
 
     def append(self, record: Record) -> None:
         """Write a record and bring it to the disk.
@@ -126,6 +115,30 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Keep the file to this evaluation: two at once would do everything twice and cut each other's lines."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OptionError(f"the journal {path} is in use by another evaluation") from None
+    except OSError:  # a file system without locks
+        return
+
+
+def set_aside(path: Path, kept: Path) -> None:
+    """Rename the journal of an evaluation that is over.
+
+    Raises:
+        OptionError: An evaluation is writing it.
+        OSError: It can't be renamed.
+    """
+    with path.open("ab") as file:
+        _lock(file, path)
+    path.replace(kept)
 
 
 def read_records(path: str | os.PathLike[str]) -> tuple[Evaluation | None, dict[ResultKey, ItemResult]]:

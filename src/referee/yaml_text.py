@@ -50,8 +50,10 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue
             key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key != "<<" and key in seen:
+            if isinstance(key, str) and key in seen:
                 raise yaml.MarkedYAMLError(problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark)
             seen.add(key if isinstance(key, str) else None)
         return super().construct_mapping(node, deep)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from referee.cli.reports import write_reports
 from referee.errors import OptionError
 from referee.evaluate import Hooks, RecordedRuns, Report, SideBySide, read_report, run_evals_sync
 from referee.evaluate.data import read_data
-from referee.journal import Journal
+from referee.journal import Journal, set_aside
 from referee.report import check_report_path
 from referee.results import Evaluation, ItemResult, Record, ResultKey
 from referee.suites import Suite, importing_from, load_suite
@@ -156,9 +156,10 @@ def _keep(journal: Path, store: str) -> None:
 
 
 def _matching(arguments: dict[str, Any], patterns: tuple[str, ...]) -> list[Any]:
-    target, data = arguments["target"], arguments["data"]
-    if data is None and isinstance(target, RecordedRuns):
-        data = target.items
+    data = arguments["data"]
+    for target in (arguments["target"], *(arguments["targets"] or {}).values()):
+        if data is None and isinstance(target, RecordedRuns):
+            data = target.items
     if data is None:
         raise OptionError("the suite has no data to filter")
     found = [
@@ -199,7 +200,7 @@ class NewJournal:
         """Write down a plan or a result."""
         if self._journal is None:
             if self.path.exists():
-                self.path.replace(self.path.with_suffix(".previous.jsonl"))
+                set_aside(self.path, self.path.with_suffix(".previous.jsonl"))
             self._journal = Journal(self.path)
         self._journal.append(record)
 
@@ -259,4 +260,8 @@ def _stamps(suite: Path) -> dict[Path, int]:
         files = load_suite(suite).files
     except ValueError:
         files = [suite]
-    return {file: file.stat().st_mtime_ns for file in files if file.exists()}
+    stamps = {}
+    for file in files:
+        with suppress(OSError):  # not there, or just being replaced
+            stamps[file] = file.stat().st_mtime_ns
+    return stamps

@@ -118,11 +118,11 @@ def paired_permutation_test(differences: Sequence[float], *, resamples: int = RE
     drawn, rest = sizes[1 - _MANY :], math.fsum(squares[: 1 - _MANY])
     bits = Random(seed).getrandbits  # noqa: S311 - statistics, no secret
     whole = math.fsum(drawn)
-    sums = [_sums_of_choices(drawn[place : place + 8]) for place in range(0, len(drawn), 8)]
+    tables = [_sums_of_choices(drawn[place : place + 8]) for place in range(0, len(drawn), 8)]
     extreme = 0.0
     for _ in range(resamples):
-        signs = bits(len(drawn)).to_bytes(len(sums), "little")
-        kept = sum(of_byte[byte] for of_byte, byte in zip(sums, signs))
+        signs = bits(len(drawn)).to_bytes(len(tables), "little")
+        kept = sum(table[byte] for table, byte in zip(tables, signs))
         extreme += _chance_beyond(observed, abs(2 * kept - whole), rest)
     return (extreme + 1) / (resamples + 1)
 

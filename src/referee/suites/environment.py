@@ -9,13 +9,14 @@ from typing import Any
 
 from referee.errors import OptionError
 
-_VARIABLE = re.compile(r"\$(?P<escaped>\$)?\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+_PLACE = re.compile(r"\$(?:(?P<escaped>\$)\{|\{(?P<variable>[^}]*)\}?)")
+_VARIABLE = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^{]*))?")
 
 
 def expanded(value: Any, environment: Mapping[str, str] | None = None, where: str = "") -> Any:
     """The value with `${NAME}` and `${NAME:-default}` replaced in every text; `$${NAME}` stays `${NAME}`.
 
-    Values are replaced after the file was read, so a variable's content can't become structure.
+    As in a shell the default stands for a variable that is not set or empty. Values are replaced after the file was read, so a variable's content can't become structure.
 
     Args:
         value: Data as it was read.
@@ -23,7 +24,7 @@ def expanded(value: Any, environment: Mapping[str, str] | None = None, where: st
         where: The place of the value, for the error.
 
     Raises:
-        OptionError: A variable is not set and has no default.
+        OptionError: A variable is not set and has no default, or what stands in `${...}` is no variable.
 
     Example:
         >>> expanded({"url": "${HOST:-localhost}/v1"}, {})
@@ -31,7 +32,7 @@ def expanded(value: Any, environment: Mapping[str, str] | None = None, where: st
     """
     variables = os.environ if environment is None else environment
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _replaced(found, variables, where), value)
+        return _PLACE.sub(lambda found: _replaced(found, variables, where), value)
     if isinstance(value, Mapping):
         return {key: expanded(item, variables, f"{where}.{key}" if where else str(key)) for key, item in value.items()}
     if isinstance(value, list):
@@ -42,9 +43,15 @@ def expanded(value: Any, environment: Mapping[str, str] | None = None, where: st
 def _replaced(found: re.Match[str], variables: Mapping[str, str], where: str) -> str:
     if found["escaped"]:
         return found.group()[1:]
-    content = variables.get(found["name"], found["default"])
-    if content is None:
+    variable = _VARIABLE.fullmatch(found["variable"])
+    if variable is None or not found.group().endswith("}"):
         raise OptionError(
-            f"{where}: the environment has no {found['name']} (a default is written ${{{found['name']}:-...}})"
+            f"{where}: {found.group()} is no variable: write ${{NAME}} or ${{NAME:-default}}, and $${{ for the text ${{"
         )
+    name, default = variable["name"], variable["default"]
+    content = variables.get(name)
+    if default is not None:
+        return content or default
+    if content is None:
+        raise OptionError(f"{where}: the environment has no {name} (a default is written ${{{name}:-...}})")
     return content

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from datetime import date, time
 from pathlib import Path
@@ -109,6 +110,9 @@ def _csv(path: Path) -> list[Any]:
     items = []
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
+        twice = [name for name, count in Counter(rows.fieldnames or ()).items() if name and count > 1]
+        if twice:
+            raise ReadError(f"the column {twice[0]!r} is given twice", source=str(path), line=1)
         for row in rows:
             if None in row:
                 raise ReadError("more cells than columns", source=str(path), line=rows.line_num)

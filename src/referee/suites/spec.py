@@ -114,7 +114,7 @@ def read_spec(data: Any, kind: type[S], where: str) -> S:
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(kind.__struct_fields__)}"
             raise OptionError(f"{where}: there is no key {key!r}; {hint}")
     try:
-        return msgspec.convert(data, kind)
+        return msgspec.convert(data, kind, strict=False)  # a number of an environment variable is a text
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         path = place.rstrip("`").lstrip(".")

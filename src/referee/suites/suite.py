@@ -55,7 +55,8 @@ class Suite:
         targets = self.spec.targets if isinstance(self.spec.targets, Mapping) else {}
         for target in (self.spec.target, *targets.values()):
             runs = target.get("runs") if isinstance(target, Mapping) else None
-            named += [runs] if isinstance(runs, str) else runs or []
+            listed = runs if isinstance(runs, list) else [runs]
+            named += [name for name in listed if isinstance(name, str)]
         return [self.path, *(self.folder / name for name in named), *sorted(self.folder.glob("*.py"))]
 
     @property
