@@ -15,7 +15,7 @@ TEXTS = st.sampled_from([None, "", " ", "Hi.", "two\nlines", "[draft", '{"error"
 COUNTS = st.sampled_from(
     ["prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "outputTokens", "other"]
 )
-TOKENS = st.sampled_from([0, 3, -1, 7.0, True, "3", None, {}])
+TOKENS: st.SearchStrategy[Any] = st.sampled_from([0, 3, -1, 7.0, True, "3", None, {}])
 
 
 @st.composite
