@@ -178,3 +178,5 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         elif process.returncode is None:
             process.kill()
+    # There is no other way to let go of pipes that are full: nobody reads them to their end any more.
+    process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001
