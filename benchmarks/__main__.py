@@ -1,6 +1,6 @@
 """All that matters for the speed of quick checks, in one run: Referee, the minimal loop, raw decoding, installed peers.
 
-Use: python -m benchmarks [--runs 10000] [--rounds 5] [--growth 1000 10000 100000 1000000] [--workers 2]
+Use: python -m benchmarks [--runs 10000] [--rounds 9] [--growth 1000 10000 100000 1000000] [--workers 2]
 
 Every way runs in a process of its own, the ways in turn; a time is the median CPU time of the rounds, a ratio is taken
 of medians. `--growth` scores files of such sizes with the command, in one process and in workers; a million runs take
@@ -268,7 +268,7 @@ def is_level(name: str, times: dict[int, tuple[float, float]]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="How fast quick checks are.")
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--growth", type=int, nargs="*", default=[], metavar="RUNS")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--way", nargs=2, metavar=("NAME", "FILE"), help="one way alone; for the benchmark itself")

@@ -97,7 +97,10 @@ def _expected_calls(record: _Record) -> Any:
         return record.expected_tool_calls
     if record.expected is None or record.expected.tool_calls is None:
         return None
-    return [{"name": call.name, "args": arguments(call.arguments)[0]} for call in record.expected.tool_calls]
+    return [
+        {"name": call.name, "args": given if type(given := call.arguments) is dict else arguments(given)[0]}
+        for call in record.expected.tool_calls
+    ]
 
 
 def _whole_run(talk: _Talk, record: _Record, usage: Usage | None) -> Run:
