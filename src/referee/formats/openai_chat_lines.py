@@ -11,7 +11,6 @@ import msgspec
 
 from referee.formats.conversation import Conversation, arguments, json_result
 from referee.formats.decoded import Counts, Decoded, Turns
-from referee.formats.record import usage_of
 from referee.jsonvalue import decode as decode_json
 from referee.messages import Message, Part, Role, Text, ToolCall
 from referee.runs import Run, Usage, prime, with_id
@@ -51,6 +50,17 @@ class _Expected(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     tool_calls: list[_ExpectedCall] | None = None
 
 
+class _Tokens(msgspec.Struct, gc=False):
+    """Tokens as this API spells them, and the spellings that go before."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    input_tokens: Any = msgspec.UNSET
+    output_tokens: Any = msgspec.UNSET
+    totalTokens: Any = msgspec.UNSET  # noqa: N815 - it is called so
+
+
 class _Record(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """The plain record, which most files hold: decoded straight into these types, many times faster than the rest."""
 
@@ -58,7 +68,7 @@ class _Record(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     id: str | None = None
     model: str | None = None
     created: Any = None
-    usage: dict[str, Any] | None = None
+    usage: _Tokens | None = None
     expected: _Expected | None = None
     ground_truth: Any = None
     expected_tool_calls: Any = None
@@ -76,7 +86,9 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
     talk = _read(record.messages)
     if talk is None:
         return None
-    used = usage_of(record.usage) if record.usage else None
+    used = None if record.usage is None else _usage(record.usage)
+    if used is None and record.usage is not None:
+        return None
     if turns == "all":
         return Decoded([_whole_run(talk, record, used)], talk.counts)
     cut = Conversation()
@@ -90,6 +102,15 @@ def decode_line(line: bytes, turns: Turns = "all") -> Decoded | None:
         expected_tool_calls=_expected_calls(record),
         usage=used,
     )
+
+
+def _usage(tokens: _Tokens) -> Usage | None:
+    """The tokens, or `None` when they are spelled in another way too."""
+    if tokens.prompt_tokens is None or tokens.completion_tokens is None:
+        return None
+    if not (tokens.input_tokens is tokens.output_tokens is tokens.totalTokens is msgspec.UNSET):
+        return None
+    return Usage(tokens.prompt_tokens, tokens.completion_tokens, tokens.total_tokens)
 
 
 def _expected_calls(record: _Record) -> Any:
