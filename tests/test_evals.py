@@ -90,6 +90,17 @@ def evaluate(**arguments: Any) -> Report:
         ({"scorers": [{"scorer": SUNNY, "threshold": {"min": 0.5, "confidence": 95}}]}, "between 0 and 1"),
         ({"scorers": [{"scorer": SUNNY, "threshold": 0.5, "min_coverage": 2}]}, "from 0 to 1"),
         ({"scorers": [{"scorer": scored(1, lower_is_better=True), "threshold": 0.2}]}, "lower is better"),
+        ({"scorers": [{"scorer": SUNNY, "threshold": 80}]}, "at least 80 can't be reached; the scores are 0 to 1"),
+        ({"scorers": [{"scorer": SUNNY, "threshold": {"max": -1}}]}, "at most -1 can't be reached"),
+        (
+            {"gates": [{"scorer": scored(1, range=(0, 5)), "min": 6}]},
+            "at least 6 can't be reached; the scores are 0 to 5",
+        ),
+        (
+            {"gates": [{"scorer": SUNNY, "threshold": 0.5}]},
+            "gates: an entry with 'scorer' has no 'threshold'; it takes max",
+        ),
+        ({"data": "items.json"}, "not str; of a file of items make a list"),
         ({"gates": [scored(1, lower_is_better=True)]}, "lower is better"),
         ({"gates": [scored(1, range=(0, 5))]}, "its range is 0 to 5"),
         ({"gates": [{"scorer": SUNNY, "passes": "most"}]}, "like '4 of 5'"),

@@ -189,9 +189,23 @@ def _call(name: str, factory: Callable[..., Any], args: list[Any], kwargs: dict[
         inspect.signature(factory).bind(*args, **kwargs)
     except TypeError as error:
         by_name = bool(args) and _takes_names_only(factory)
-        problem = "its options are given by name, like {option: value}" if by_name else str(error)
+        problem = _unknown_option(factory, kwargs) or str(error)
+        if by_name:
+            problem = "its options are given by name, like {option: value}"
         raise OptionError(f"{name}: {problem}; its options are {signature_text(factory)}") from None
     return as_scorer(factory(*args, **kwargs))
+
+
+def _unknown_option(factory: Callable[..., Any], kwargs: dict[str, Any]) -> str | None:
+    """What is wrong with the first option that the factory does not have; a misspelt one is not told as a missing one."""
+    parameters = inspect.signature(factory).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    known = list(parameters)
+    for option in kwargs:
+        if option not in known and not takes_any:
+            near = get_close_matches(str(option), known, n=1)
+            return f"it has no option {option!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    return None
 
 
 def _takes_names_only(factory: Callable[..., Any]) -> bool:

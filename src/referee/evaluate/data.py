@@ -50,7 +50,8 @@ def listed_data(data: Iterable[Any]) -> list[Any]:
         OptionError: It is no list of items but a text or a single mapping.
     """
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
-        raise OptionError(f"data is a list of items, not {type(data).__name__}")
+        hint = "; of a file of items make a list first, or name it in a suite" if isinstance(data, str) else ""
+        raise OptionError(f"data is a list of items, not {type(data).__name__}{hint}")
     return list(data)
 
 

@@ -15,6 +15,7 @@ from referee.evaluate.naming import unique_name
 from referee.loading import load_scorer
 from referee.pipeline import Scorer
 from referee.results import Group, Measure, Role
+from referee.scores import TOLERANCE
 from referee.steps import Asker
 
 GROUPS: tuple[str, ...] = get_args(Group)
@@ -62,7 +63,7 @@ class Reader:
         ]
 
     def _applied(self, entry: Any, role: Role, group: Group, step: str | None, used: set[str]) -> Applied:
-        given, options = _options(entry, _GATE_KEYS if role == "gate" else _SCORER_KEYS)
+        given, options = _options(entry, role)
         scorer = load_scorer(given)
         where = f"{role} {scorer.id}"
         try:
@@ -86,7 +87,7 @@ class Reader:
     def _gate(self, scorer: Scorer[Any, Any], options: Mapping[str, Any], where: str) -> dict[str, Any]:
         bounds = _PLAIN
         if options.get("min") is not None or options.get("max") is not None:
-            bounds = read_bounds(options, where)
+            bounds = _reachable(read_bounds(options, where), scorer, where)
         elif scorer.lower_is_better or scorer.range != (0.0, 1.0):
             why = (
                 "lower is better"
@@ -137,15 +138,16 @@ def _listed(given: Any, what: str) -> Sequence[Any]:
     return list(given)
 
 
-def _options(entry: Any, keys: frozenset[str]) -> tuple[Any, Mapping[str, Any]]:
+def _options(entry: Any, role: Role) -> tuple[Any, Mapping[str, Any]]:
     """The scorer of an entry, and what is asked of it."""
     if not isinstance(entry, Mapping) or "scorer" not in entry:
         return entry, {}
+    keys = _GATE_KEYS if role == "gate" else _SCORER_KEYS
     for key in entry:
         if key not in keys:
             near = get_close_matches(str(key), keys, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(keys))}"
-            raise OptionError(f"an entry with 'scorer' has no {key!r}; {hint}")
+            raise OptionError(f"{role}s: an entry with 'scorer' has no {key!r}; {hint}")
     return entry["scorer"], entry
 
 
@@ -168,10 +170,20 @@ def _threshold(scorer: Scorer[Any, Any], options: Mapping[str, Any], where: str)
             fields["confidence"] = share(threshold["confidence"], f"{where}: confidence", least_open=True)
     elif scorer.lower_is_better:
         raise OptionError(f"{where}: lower is better, so a threshold says max: {{max: {threshold!r}}}")
-    fields["bounds"] = read_bounds(threshold, f"{where}: threshold")
+    fields["bounds"] = _reachable(read_bounds(threshold, f"{where}: threshold"), scorer, f"{where}: threshold")
     if coverage is not None:
         fields["min_coverage"] = share(coverage, f"{where}: min_coverage")
     return fields
+
+
+def _reachable(bounds: Bounds, scorer: Scorer[Any, Any], where: str) -> Bounds:
+    """The bounds, if the scorer can give a number within them."""
+    low, high = scorer.range
+    if (bounds.min is not None and bounds.min > high + TOLERANCE) or (
+        bounds.max is not None and bounds.max < low - TOLERANCE
+    ):
+        raise OptionError(f"{where}: {bounds} can't be reached; the scores are {low:g} to {high:g}")
+    return bounds
 
 
 def share(value: Any, what: str, *, least_open: bool = False) -> float:
