@@ -319,7 +319,7 @@ class Scorer(Generic[P, A]):
         """`run` for synchronous code; also inside a running event loop. Takes and gives the same."""
         if self._fast is None:
             return self._run_steps(run, judge)
-        return self.run_batch((run,), judge=judge)[0]
+        return self.run_batch((run,))[0]
 
     def run_batch(self, runs: Sequence[Run], *, judge: Asker | str | None = None) -> list[Score]:
         """`run_sync` on each of some runs; a quick scorer (`is_quick`) is faster on several than on one at a time.
