@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points, files
 from pathlib import Path
@@ -103,19 +104,16 @@ class Outcome:
     tests: dict[str, str]
 
 
-def run_pytest(folder: Path, source: str, *words: str) -> Outcome:
+def run_pytest(
+    folder: Path, source: str, *words: str, plugins: Sequence[str] | None = ("referee.pytest_plugin",)
+) -> Outcome:
+    """Run pytest on a project with these plugins alone, or with all that are installed: those of others take seconds."""
     (folder / "test_project.py").write_text(source)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:cacheprovider",
-        "--junitxml=o.xml",
-    ]
+    named = [word for plugin in plugins or ["no:hypothesispytest"] for word in ("-p", plugin)]
+    command = [sys.executable, "-m", "pytest", *named, "-p", "no:cacheprovider", "--junitxml=o.xml"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    if plugins:
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     done = subprocess.run(
         [*command, *words], cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
     )
@@ -220,7 +218,7 @@ def test_a_project_may_name_the_plugin_too(tmp_path: Path) -> None:
             expect_eval("It is sunny.", gates=[checks.includes("sunny")]).to_pass()
     """
     for words in ((), ("-p", "referee.pytest_plugin"), ("-p", "no:referee.pytest_plugin")):
-        found = run_pytest(tmp_path, textwrap.dedent(source), *words)
+        found = run_pytest(tmp_path, textwrap.dedent(source), *words, plugins=None)
         blocked = "no:referee.pytest_plugin" in words
         assert ("fixture 'expect_eval' not found" in found.text) is blocked, found.text
         assert ("= scores =" in found.text) is not blocked
@@ -275,7 +273,8 @@ def test_four_processes_give_every_row_once(tmp_path: Path) -> None:
             data = [{"id": f"{number}-{n}", "input": "sunny"} for n in range(3)]
             expect_evals(target=str, data=data, gates=[checks.includes("sunny")], repeats=2).to_pass()
     """
-    found = run_pytest(tmp_path, textwrap.dedent(source), "-n", "4", "--referee-output", "out/scores.jsonl")
+    words = ("-n", "4", "--referee-output", "out/scores.jsonl")
+    found = run_pytest(tmp_path, textwrap.dedent(source), *words, plugins=("referee.pytest_plugin", "xdist"))
     assert list(found.tests.values()) == ["passed"] * 40
     counted = Counter((row["item"], row["repeat"], row["scorer"]) for row in found.rows)
     expected = {(f"{n}-{m}", r, "check-includes") for n in range(40) for m in range(3) for r in range(2)}
