@@ -60,7 +60,7 @@ class Execution:
                 try:
                     value = step.call(self.run, self.results)
                     if _is_awaitable(value):
-                        value = run_coroutine(_awaited(value))
+                        value = run_coroutine(awaited(value))
                 except NotScorable as nothing:
                     value = nothing
                 except Exception as error:
@@ -199,7 +199,8 @@ async def within(deadline: float, step: Awaitable[T], seconds: float) -> T:
         raise JudgeTimeoutError(f"the answers took longer than {seconds:g} s (item_timeout)") from None
 
 
-async def _awaited(value: Awaitable[T]) -> T:
+async def awaited(value: Awaitable[T]) -> T:
+    """Any awaitable as a coroutine."""
     return await value
 
 

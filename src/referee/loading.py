@@ -16,6 +16,7 @@ import msgspec
 from referee import checks, scorers
 from referee.errors import OptionError, ReadError
 from referee.jsonvalue import decode
+from referee.nearest import did_you_mean
 from referee.pipeline import Scorer, as_scorer
 from referee.scorers import short_name
 
@@ -203,8 +204,7 @@ def _unknown_option(factory: Callable[..., Any], kwargs: dict[str, Any]) -> str 
     known = list(parameters)
     for option in kwargs:
         if option not in known and not takes_any:
-            near = get_close_matches(str(option), known, n=1)
-            return f"it has no option {option!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+            return f"it has no option {option!r}{did_you_mean(str(option), known)}"
     return None
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from referee.evaluate.threads import DeadlineError, is_failure, within
-from referee.execution import step_error
+from referee.execution import awaited, step_error
 from referee.scores import StepError
 
 
@@ -40,11 +40,7 @@ async def call_hook(hook: Callable[..., Any] | None, *args: Any, deadline: float
         return
     outcome = hook(*args)
     if inspect.isawaitable(outcome):
-        await within(_awaited(outcome), deadline)
-
-
-async def _awaited(outcome: Awaitable[Any]) -> None:
-    await outcome
+        await within(awaited(outcome), deadline)
 
 
 async def hook_failure(

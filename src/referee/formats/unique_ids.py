@@ -54,29 +54,27 @@ class UniqueIds:
 
     def _add(self, key: int) -> bool:
         """Keep the hash of an id; whether it is new."""
-        recent = self._recent
-        if key in recent or (self._earlier is not None and key in self._earlier):
+        if self._has(key):
             return False
-        recent.add(key)
-        if len(recent) >= _MOST_RECENT:
+        self._recent.add(key)
+        if len(self._recent) >= _MOST_RECENT:
             if self._earlier is None:
                 self._earlier = _Earlier()
-            self._earlier.add(recent)
+            self._earlier.add(self._recent)
             self._recent = set()
         return True
 
     def _last_number(self, name: str, source: int) -> int:
         """A number that was given to this id, while the next one was not: found in a few steps, however high it is."""
         low, high = 1, 2
-        while self._has(f"{name}#{high}", source):
+        while self._has(hash((source, f"{name}#{high}"))):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._has(f"{name}#{middle}", source) else (low, middle)
+            low, high = (middle, high) if self._has(hash((source, f"{name}#{middle}"))) else (low, middle)
         return low
 
-    def _has(self, name: str, source: int) -> bool:
-        key = hash((source, name))
+    def _has(self, key: int) -> bool:
         return key in self._recent or (self._earlier is not None and key in self._earlier)
 
 

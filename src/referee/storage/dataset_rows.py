@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, or_, select
 from referee.datasets import Dataset, items_digest
 from referee.errors import StoreError
 from referee.items import Item, read_item
+from referee.nearest import did_you_mean
 from referee.storage import codec
-from referee.storage.nearest import did_you_mean
 from referee.storage.schema import dataset_items, dataset_pins, dataset_versions, datasets, experiments
 
 #: The word for the latest version.

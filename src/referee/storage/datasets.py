@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select, update
 
 from referee.datasets import Dataset, Difference, difference
 from referee.errors import OptionError, StoreError
+from referee.nearest import did_you_mean
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
@@ -27,7 +28,6 @@ from referee.storage.dataset_rows import (
     resolve,
 )
 from referee.storage.experiment_rows import find
-from referee.storage.nearest import did_you_mean
 from referee.storage.schema import dataset_items, dataset_pins, dataset_versions, datasets, experiments
 
 

@@ -9,11 +9,11 @@ import msgspec
 from sqlalchemy import Connection, insert, select
 
 from referee.errors import OptionError, StoreError
+from referee.nearest import did_you_mean
 from referee.results import Evaluation
 from referee.storage import codec
 from referee.storage.bulk import insert_for
 from referee.storage.database import Database
-from referee.storage.nearest import did_you_mean
 from referee.storage.schema import datasets, experiment_events, experiments
 from referee.storage.scored_runs import LIVE, RECORDED, Kind
 

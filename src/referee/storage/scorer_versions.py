@@ -11,11 +11,11 @@ import msgspec
 from sqlalchemy import Connection, select
 
 from referee.errors import StoreError
+from referee.nearest import did_you_mean
 from referee.storage import codec
 from referee.storage.database import Database
 from referee.storage.experiment_rows import find
 from referee.storage.figures import Figures, Gathering, Histogram, summed_rows
-from referee.storage.nearest import did_you_mean
 from referee.storage.outcomes import OUTCOMES, bin_of, edges
 from referee.storage.schema import ALL_DAYS, rollups, scorers, scores
 
